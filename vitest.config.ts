@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config';
+
+// Tests run on packages/*/src through this export condition; only the e2e tests need a build.
+const source = ['@custody/source', 'node', 'import', 'default'];
+
+// Generous, because a busy machine must not fail a test. A test that hangs is still told from a slow one.
+const TIMEOUT_MS = 60_000;
+const E2E_TIMEOUT_MS = 180_000;
+
+const project = (name: string, timeout = TIMEOUT_MS) => ({
+  extends: true as const,
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`],
+    testTimeout: timeout,
+    hookTimeout: timeout,
+  },
+});
+
+export default defineConfig({
+  resolve: { conditions: source },
+  ssr: { resolve: { conditions: source, externalConditions: source } },
+  test: {
+    setupFiles: ['test/support/fail-on-console.ts'],
+    reporters: ['default', './test/support/closing-line-reporter.ts'],
+    projects: [
+      project('unit'),
+      project('contract'),
+      project('scenarios'),
+      project('simulation'),
+      project('cases'),
+      project('e2e', E2E_TIMEOUT_MS),
+    ],
+  },
+});
