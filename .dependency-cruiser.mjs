@@ -69,7 +69,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(^|/)dist/' },
+    // Our own output only: a library that keeps its code in dist/ must stay in sight.
+    exclude: { path: '^(packages/[^/]+|test|test/bench)/dist/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     enhancedResolveOptions: {
