@@ -26,7 +26,12 @@ export default {
       { pathNot: ['/src/core/', '^crypto$'] },
     ),
     forbid('errors-know-only-core', { path: ERRORS }, { pathNot: ['/src/core/', LEDGER_DOOR] }),
-    forbid('ports-know-only-core', { path: '/src/ports/' }, { pathNot: ['/src/(core|ports)/', LEDGER_DOOR] }),
+    // The errors that a port may throw are part of its contract.
+    forbid(
+      'ports-know-only-core',
+      { path: '/src/ports/' },
+      { pathNot: ['/src/(core|ports)/', ERRORS, LEDGER_DOOR] },
+    ),
     forbid('shell-never-sees-adapters', { path: '/src/shell/' }, { path: '/src/adapters/' }),
     forbid(
       'shell-does-no-io',
