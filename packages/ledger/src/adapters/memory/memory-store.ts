@@ -1,0 +1,101 @@
+import { CustodyFold } from '../../core/custody-fold.ts';
+import { chainHash, GENESIS_HASH } from '../../core/event-hash.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { RecordedEvent, StoredEvent } from '../../core/recorded-event.ts';
+import type { Clock, NewId } from '../../ports/clock.ts';
+import type { LeaderStore } from '../../ports/leader-store.ts';
+import type { LedgerStore, VerifyProblem } from '../../ports/ledger-store.ts';
+import type { SettleScan, StateStore } from '../../ports/settle-scan.ts';
+import { memoryCustodyReader } from './memory-custody-reader.ts';
+import { memoryEventStore } from './memory-event-store.ts';
+import type { MemoryLog } from './memory-event-store.ts';
+import { memoryTaskRows } from './memory-task-rows.ts';
+
+/** A ledger that lives as long as its process: the reference of the contract suite, and the double in tests. */
+export function memoryStore(options: { readonly clock: Clock; readonly newId: NewId }): LedgerStore {
+  const log: MemoryLog = {
+    stored: new Array<StoredEvent>(),
+    byId: new Map<string, RecordedEvent>(),
+    fold: new CustodyFold(),
+    incarnation: options.newId(),
+    onTouched: () => undefined,
+  };
+  const events = memoryEventStore(log, options.clock, options.newId);
+  const rows = memoryTaskRows(log, {
+    clock: options.clock,
+    appendEvidence: async (event) => {
+      await events.append([{ events: [event] }]);
+    },
+  });
+  return {
+    kind: 'memory', url: 'memory:', created: true, schemaVersion: 1,
+    events, rows,
+    custody: memoryCustodyReader(log),
+    scan: memorySettleScan(log),
+    state: memoryStateStore(),
+    leaders: memoryLeaderStore(options.clock),
+    verify: async () => {
+      const problems = verifyChain(log.stored);
+      const head = await events.head();
+      return { ok: problems.length === 0, events: log.stored.length, head_seq: head.seq, head_hash: head.hash, problems, notes: [] };
+    },
+    close: async () => undefined,
+  };
+}
+
+function verifyChain(stored: readonly StoredEvent[]): readonly VerifyProblem[] {
+  let previous = GENESIS_HASH;
+  for (const { event, text } of stored) {
+    if (chainHash(previous, text) !== event.hash) return [{ code: 'hash_mismatch', message: 'the stored text does not match its hash', seq: event.seq }];
+    previous = event.hash;
+  }
+  return [];
+}
+
+function memorySettleScan(log: MemoryLog): SettleScan {
+  return {
+    settledAfter: async (position) => {
+      const known = typeof position?.['seq'] === 'number' && position['incarnation'] === log.incarnation ? position['seq'] : 0;
+      const fresh = log.stored.slice(known).map((item) => item.event);
+      const settled = fresh.filter((event) => event.type === 'run.settled' || event.type === 'run.closed_absent');
+      const taskIds = settled.flatMap((event) => (typeof event['task_id'] === 'string' ? [event['task_id']] : []));
+      return {
+        outcome: 'scanned', task_ids: [...new Set(taskIds)], scanned: fresh.length,
+        next: { seq: log.stored.length, incarnation: log.incarnation }, moved: fresh.length > 0,
+      };
+    },
+  };
+}
+
+function memoryStateStore(): StateStore {
+  const documents = new Map<string, string>();
+  return {
+    load: async (name) => {
+      const text = documents.get(name);
+      return text === undefined ? null : (JSON.parse(text) as JsonObject);
+    },
+    save: async (name, value) => {
+      documents.set(name, JSON.stringify(value));
+    },
+  };
+}
+
+function memoryLeaderStore(clock: Clock): LeaderStore {
+  const leases = new Map<string, { holder: string; fence: number; expiresAt: number }>();
+  return {
+    tryLead: async (name, holder, ttlMs) => {
+      const now = clock.now();
+      const lease = leases.get(name) ?? { holder: '', fence: 0, expiresAt: 0 };
+      if (lease.holder !== '' && lease.holder !== holder && lease.expiresAt > now) {
+        return { outcome: 'held', holder: lease.holder, expires_at: new Date(lease.expiresAt).toISOString() };
+      }
+      const fence = lease.holder === holder && lease.expiresAt > now ? lease.fence : lease.fence + 1;
+      leases.set(name, { holder, fence, expiresAt: now + ttlMs });
+      return { outcome: 'leading', fence, expires_at: new Date(now + ttlMs).toISOString() };
+    },
+    resign: async (name, holder) => {
+      const lease = leases.get(name);
+      if (lease?.holder === holder) leases.set(name, { holder: '', fence: lease.fence, expiresAt: 0 });
+    },
+  };
+}

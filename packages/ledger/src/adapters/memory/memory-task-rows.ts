@@ -1,0 +1,81 @@
+import { compareCodePoints } from '../../core/json.ts';
+import type { NewEvent } from '../../core/recorded-event.ts';
+import { isTerminalStatus, mergeRow, withLiveFields } from '../../core/task-row.ts';
+import type { TaskRow } from '../../core/task-row.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { LoadedRow, OwnTaskRows, RowPutResult, RowUpdate, RowUpdateResult } from '../../ports/task-rows.ts';
+import type { MemoryLog } from './memory-event-store.ts';
+
+interface Slot {
+  row: TaskRow;
+  version: number;
+  needsCheck: boolean;
+}
+
+/** Rows in a map; a row and its evidence change together because nothing awaits in between. */
+export function memoryTaskRows(
+  log: MemoryLog,
+  options: { readonly clock: Clock; readonly appendEvidence: (event: NewEvent) => Promise<void> },
+): OwnTaskRows {
+  const slots = new Map<string, Slot>();
+  log.onTouched = (taskIds) => {
+    for (const id of taskIds) {
+      const slot = slots.get(id);
+      if (slot !== undefined) slot.needsCheck = true;
+    }
+  };
+
+  function ordered(): readonly [string, Slot][] {
+    return [...slots].sort(([a], [b]) => compareCodePoints(a, b));
+  }
+
+  function put(row: TaskRow): RowPutResult {
+    const slot = slots.get(row.task_id);
+    const merge = mergeRow(slot?.row ?? null, row, new Date(options.clock.now()).toISOString());
+    if (merge.outcome === 'refused') return { outcome: 'refused', reason: 'row_frozen', task_id: row.task_id, fields: merge.fields };
+    if (merge.outcome === 'written') {
+      slots.set(row.task_id, { row: merge.row, version: (slot?.version ?? 0) + 1, needsCheck: true });
+    }
+    return { outcome: merge.outcome, task_id: row.task_id };
+  }
+
+  async function updateOne(update: RowUpdate): Promise<RowUpdateResult> {
+    const slot = slots.get(update.task_id);
+    if (slot === undefined) return { outcome: 'gone' };
+    const lastSeq = log.fold.tasks.get(update.task_id)?.last_seq ?? 0;
+    if (String(slot.version) !== update.expected_version || lastSeq !== update.custody_seq) return { outcome: 'changed_meanwhile' };
+    slot.row = withLiveFields(slot.row, update.live);
+    slot.version += 1;
+    await options.appendEvidence(update.evidence);
+    return { outcome: 'updated', evidence: 'recorded' };
+  }
+
+  return {
+    load: async (taskId) => toLoaded(slots.get(taskId)),
+    selectStale: async () =>
+      ordered().flatMap(([id, slot]) => (slot.needsCheck && isTerminalStatus(slot.row.status) ? [id] : [])),
+    update: async (updates) => {
+      const results: RowUpdateResult[] = [];
+      for (const update of updates) results.push(await updateOne(update));
+      return results;
+    },
+    confirm: async (rows) => {
+      for (const { task_id, version, custody_seq } of rows) {
+        const slot = slots.get(task_id);
+        const lastSeq = log.fold.tasks.get(task_id)?.last_seq ?? 0;
+        if (slot !== undefined && String(slot.version) === version && lastSeq === custody_seq) slot.needsCheck = false;
+      }
+    },
+    put: async (rows) => rows.map(put),
+    async *list(query): AsyncGenerator<LoadedRow, void> {
+      for (const [, slot] of ordered()) {
+        const loaded = toLoaded(slot);
+        if (loaded !== null && (query.status === undefined || slot.row.status === query.status)) yield loaded;
+      }
+    },
+  };
+}
+
+function toLoaded(slot: Slot | undefined): LoadedRow | null {
+  return slot === undefined ? null : { row: slot.row, version: String(slot.version) };
+}

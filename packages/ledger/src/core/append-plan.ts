@@ -1,0 +1,139 @@
+import { InvalidEventError } from '../errors.ts';
+import type { CustodyFold } from './custody-fold.ts';
+import { chainEvent, isSameEvent } from './event-builder.ts';
+import { chainHash } from './event-hash.ts';
+import { textOf } from './json.ts';
+import type { NewEvent, RecordedEvent, StoredEvent } from './recorded-event.ts';
+
+/** One request of a group commit: its events are written all or not at all. */
+export interface AppendRequest {
+  readonly events: readonly NewEvent[];
+  /** The same events as another ledger exported them; places and hashes are kept where they continue the chain. */
+  readonly exact?: readonly StoredEvent[];
+}
+
+/** What a plan may read: the head, the ids the ledger holds, and the fold with the batch's records loaded. */
+export interface AppendContext {
+  readonly head: { readonly seq: number; readonly hash: string; readonly epoch: number };
+  readonly recordedAt: string;
+  /** Events of this ledger by id; must know every id of the batch that is there. */
+  readonly known: ReadonlyMap<string, RecordedEvent>;
+  readonly fold: CustodyFold;
+  readonly newId: () => string;
+}
+
+/** One event of a request as it was written, or as it stood already. */
+export interface PlacedEvent {
+  readonly id: string;
+  readonly seq: number;
+  readonly duplicate: boolean;
+}
+
+/** What a group commit writes, and the answer to each of its requests. */
+export interface AppendPlan {
+  readonly stored: readonly StoredEvent[];
+  readonly outcomes: readonly ({ readonly events: readonly PlacedEvent[] } | InvalidEventError)[];
+}
+
+/** Events that end a run; without a task and without a start there is nobody to count them for. */
+const NEEDS_TASK = new Set(['run.settled', 'run.closed_absent']);
+
+/**
+ * Orders a batch behind the head and folds it. A request with a bad event adds nothing; the others stand.
+ * `context.fold` is changed; it is thrown away if the commit fails.
+ */
+export function planAppend(requests: readonly AppendRequest[], context: AppendContext): AppendPlan {
+  const stored: StoredEvent[] = [];
+  const known = new Map(context.known);
+  const outcomes: ({ readonly events: readonly PlacedEvent[] } | InvalidEventError)[] = [];
+  for (const request of requests) {
+    const problem = findProblem(request.events, known, context.fold);
+    outcomes.push(problem ?? { events: placeAll(request, { context, known, stored }) });
+  }
+  return { stored, outcomes };
+}
+
+/** Everything that could refuse the request, found before the fold is touched. */
+function findProblem(
+  events: readonly NewEvent[],
+  known: ReadonlyMap<string, RecordedEvent>,
+  fold: CustodyFold,
+): InvalidEventError | null {
+  const here = new Map<string, NewEvent>();
+  const startedHere = new Set<string>();
+  for (const [index, event] of events.entries()) {
+    if (event.type === 'run.started') startedHere.add(textOf(event, 'run_id'));
+    const problem = findConflict(event, index, { known, here }) ?? findOrphan(event, index, { fold, startedHere });
+    if (problem !== null) return problem;
+    if (event.id !== undefined) here.set(event.id, event);
+  }
+  return null;
+}
+
+function findConflict(
+  event: NewEvent,
+  index: number,
+  ids: { readonly known: ReadonlyMap<string, RecordedEvent>; readonly here: ReadonlyMap<string, NewEvent> },
+): InvalidEventError | null {
+  if (event.id === undefined) return null;
+  const recorded = ids.known.get(event.id) ?? (ids.here.get(event.id) as RecordedEvent | undefined);
+  if (recorded === undefined || isSameEvent(recorded, event)) return null;
+  return new InvalidEventError('event_id_conflict', `the id ${event.id} already stands for another event`, {
+    field: 'id',
+    index,
+    hint: 'An id names one event for ever; give the new event an id of its own.',
+    facts: { id: event.id, recorded_seq: recorded.seq ?? null },
+  });
+}
+
+function findOrphan(
+  event: NewEvent,
+  index: number,
+  runs: { readonly fold: CustodyFold; readonly startedHere: ReadonlySet<string> },
+): InvalidEventError | null {
+  const runId = textOf(event, 'run_id');
+  if (!NEEDS_TASK.has(event.type) || event.task_id !== undefined || runs.startedHere.has(runId)) return null;
+  if (runs.fold.runs.get(runId)?.started === true) return null;
+  return new InvalidEventError('invalid_event', `task_id is missing, and the ledger has no start of run ${runId} to take it from`, {
+    field: 'task_id',
+    index,
+    hint: 'An end that arrives before its start must name its task; it is remembered until the start comes.',
+    facts: { run_id: runId },
+  });
+}
+
+function placeAll(
+  request: AppendRequest,
+  state: { readonly context: AppendContext; readonly known: Map<string, RecordedEvent>; readonly stored: StoredEvent[] },
+): readonly PlacedEvent[] {
+  return request.events.map((event, index) => {
+    const twin = event.id === undefined ? undefined : state.known.get(event.id);
+    if (twin !== undefined) return { id: twin.id, seq: twin.seq, duplicate: true };
+    const placed = placeOne(event, request.exact?.[index], state);
+    state.stored.push(placed);
+    state.known.set(placed.event.id, placed.event);
+    state.context.fold.apply(placed.event);
+    return { id: placed.event.id, seq: placed.event.seq, duplicate: false };
+  });
+}
+
+function placeOne(
+  event: NewEvent,
+  exact: StoredEvent | undefined,
+  { context, stored }: { readonly context: AppendContext; readonly stored: readonly StoredEvent[] },
+): StoredEvent {
+  const last = stored.at(-1)?.event ?? context.head;
+  const seq = last.seq + 1;
+  if (exact !== undefined && exact.event.seq === seq && chainHash(last.hash, exact.text) === exact.event.hash) return exact;
+  const owner = event.task_id ?? ownerOf(event, context.fold);
+  const complete = owner === undefined ? event : { ...event, task_id: owner };
+  return chainEvent(complete, event.id ?? context.newId(), {
+    seq, previousHash: last.hash, recordedAt: context.recordedAt, epoch: context.head.epoch,
+  });
+}
+
+/** The task of a run that the ledger knows, so that every event of a run can be found by its task. */
+function ownerOf(event: NewEvent, fold: CustodyFold): string | undefined {
+  const run = fold.runs.get(textOf(event, 'run_id'));
+  return run?.started === true && run.task_id !== '' ? run.task_id : undefined;
+}

@@ -1,0 +1,195 @@
+import { emptyContainment, foldContainment } from './containment.ts';
+import type { ContainmentRecord } from './containment.ts';
+import { foldRun } from './fold-run.ts';
+import { emptyInvocation, foldInvocation } from './invocation.ts';
+import type { InvocationRecord } from './invocation.ts';
+import { textOf } from './json.ts';
+import type { RecordedEvent } from './recorded-event.ts';
+import { emptyEvidence, emptyTaskFacts, foldEvidence, foldTaskFacts } from './run-evidence.ts';
+import type { RunEvidence, TaskFacts } from './run-evidence.ts';
+import { emptyRun } from './run-record.ts';
+import type { RunRecord } from './run-record.ts';
+
+/** The key of a {@link RunEvidence} in a map. */
+export function evidenceKey(taskId: string, runId: string): string {
+  return `${taskId}\u0000${runId}`;
+}
+
+/** Which records a batch of events may read or change; a store loads them before it folds. */
+export interface FoldKeys {
+  readonly runIds: ReadonlySet<string>;
+  readonly invocationIds: ReadonlySet<string>;
+  readonly taskIds: ReadonlySet<string>;
+  readonly evidence: ReadonlySet<string>;
+}
+
+/** Types that no record depends on. */
+const INERT = new Set(['custody.unreconciled', 'custody.reconciled', 'ledger.checkpoint', 'task.recorded']);
+
+/** What must be in the fold before the events are applied. Projects are looked up in a second step. */
+export function foldKeys(events: readonly RecordedEvent[]): FoldKeys {
+  const keys = { runIds: new Set<string>(), invocationIds: new Set<string>(), taskIds: new Set<string>(), evidence: new Set<string>() };
+  for (const event of events) {
+    if (INERT.has(event.type) || event.type.startsWith('x.')) continue;
+    const runId = textOf(event, 'run_id');
+    const taskId = textOf(event, 'task_id');
+    add(keys.runIds, runId);
+    if (event.type === 'run.started') add(keys.runIds, textOf(event, 'continuation_of'));
+    add(keys.invocationIds, textOf(event, 'invocation_id'));
+    add(keys.taskIds, taskId);
+    if (runId !== '' && taskId !== '') keys.evidence.add(evidenceKey(taskId, runId));
+  }
+  return keys;
+}
+
+/** The projects whose owned runs must be in the fold too, once the runs of {@link foldKeys} are. */
+export function projectKeys(events: readonly RecordedEvent[], fold: CustodyFold): ReadonlySet<string> {
+  const projects = new Set<string>();
+  if (!events.some((event) => event.type === 'project.retired')) return projects;
+  for (const event of events) {
+    if (event.type === 'project.retired' || event.type === 'run.started') add(projects, textOf(event, 'project_id'));
+    if (event.type === 'project.retired') add(projects, fold.runs.get(textOf(event, 'run_id'))?.project_id ?? '');
+  }
+  return projects;
+}
+
+function add(set: Set<string>, id: string): void {
+  if (id !== '') set.add(id);
+}
+
+/**
+ * The fold of the log: runs, invocations, evidence and containment, changed in place by {@link CustodyFold.apply}.
+ *
+ * A store keeps the records by key: it loads what {@link foldKeys} names, applies its events, and writes back
+ * what `changed` names, all in the transaction of the append. A full replay uses one fold for the whole log.
+ * Records are immutable; the maps are the only state.
+ */
+export class CustodyFold {
+  readonly runs = new Map<string, RunRecord>();
+  readonly invocations = new Map<string, InvocationRecord>();
+  readonly evidence = new Map<string, RunEvidence>();
+  readonly tasks = new Map<string, TaskFacts>();
+  readonly containment = new Map<string, ContainmentRecord>();
+  readonly changed = {
+    runs: new Set<string>(),
+    invocations: new Set<string>(),
+    evidence: new Set<string>(),
+    tasks: new Set<string>(),
+    containment: new Set<string>(),
+  };
+  readonly #runsByProject = new Map<string, Set<string>>();
+
+  /** Puts a record loaded from a store into the fold. */
+  loadRun(run: RunRecord): void {
+    this.runs.set(run.run_id, run);
+    this.#indexProject(run);
+  }
+
+  /** Applies one event. Unknown types and rows without ids change nothing. */
+  apply(event: RecordedEvent): void {
+    if (INERT.has(event.type) || event.type.startsWith('x.')) return;
+    const touched = new Set<string>();
+    const taskId = textOf(event, 'task_id');
+    const runId = textOf(event, 'run_id');
+    add(touched, taskId);
+    this.#foldRunOf(event, runId, touched);
+    this.#foldInvocationOf(event, touched);
+    if (runId !== '') {
+      if (taskId !== '') this.#foldEvidenceOf(event, taskId, runId);
+      this.#foldContainmentOf(event, runId);
+    }
+    for (const id of touched) this.#touchTask(id, event, id === taskId);
+  }
+
+  #foldRunOf(event: RecordedEvent, runId: string, touched: Set<string>): void {
+    if (runId === '') return;
+    const before = this.runs.get(runId) ?? emptyRun(runId);
+    const after = foldRun(before, event);
+    if (after !== before) this.#putRun(after, touched);
+    add(touched, before.task_id);
+    if (event.type === 'run.started') this.#supersede(runId, event, touched);
+    if (event.type === 'project.retired' && after.started) {
+      this.#retireProject(textOf(event, 'project_id') || after.project_id, touched);
+      this.#disown(runId, touched);
+    }
+  }
+
+  /** A continuation in its predecessor's snapshot takes the patch debt over. */
+  #supersede(runId: string, start: RecordedEvent, touched: Set<string>): void {
+    const predecessor = this.runs.get(textOf(start, 'continuation_of'));
+    if (predecessor === undefined || !predecessor.started || predecessor.run_id === runId) return;
+    const snapshot = textOf(start, 'snapshot_id');
+    if (textOf(start, 'capture_id') === '' || snapshot === '' || predecessor.snapshot_id !== snapshot) return;
+    if (predecessor.patch_disposed !== '' && predecessor.patch_disposed !== 'superseded') return;
+    this.#putRun({ ...predecessor, patch_disposed: 'superseded', superseded_by: runId }, touched);
+  }
+
+  #retireProject(projectId: string, touched: Set<string>): void {
+    if (projectId === '') return;
+    for (const id of this.#runsByProject.get(projectId) ?? []) {
+      if (this.runs.get(id)?.project_id === projectId) this.#disown(id, touched);
+    }
+  }
+
+  #disown(runId: string, touched: Set<string>): void {
+    const run = this.runs.get(runId);
+    if (run?.project_owned === true) this.#putRun({ ...run, project_owned: false }, touched);
+  }
+
+  #foldInvocationOf(event: RecordedEvent, touched: Set<string>): void {
+    const id = textOf(event, 'invocation_id');
+    if (id === '') return;
+    const before = this.invocations.get(id) ?? emptyInvocation(id);
+    const after = foldInvocation(before, event);
+    if (after === before) return;
+    this.invocations.set(id, after);
+    this.changed.invocations.add(id);
+    add(touched, after.task_id);
+  }
+
+  #foldEvidenceOf(event: RecordedEvent, taskId: string, runId: string): void {
+    const key = evidenceKey(taskId, runId);
+    const before = this.evidence.get(key) ?? emptyEvidence(taskId, runId);
+    const after = foldEvidence(before, event);
+    if (after === before) return;
+    this.evidence.set(key, after);
+    this.changed.evidence.add(key);
+  }
+
+  #foldContainmentOf(event: RecordedEvent, runId: string): void {
+    const before = this.containment.get(runId);
+    // A settle of a run that never had a fault is no news; it is remembered on the run itself.
+    if (before === undefined && !event.type.startsWith('containment.')) return;
+    const start = before ?? this.#containmentOfSettledRun(runId);
+    const after = foldContainment(start, event);
+    if (after === before) return;
+    this.containment.set(runId, after);
+    this.changed.containment.add(runId);
+  }
+
+  #containmentOfSettledRun(runId: string): ContainmentRecord {
+    const run = this.runs.get(runId);
+    return { ...emptyContainment(runId), closed_at: run?.settled_at ?? '' };
+  }
+
+  #touchTask(taskId: string, event: RecordedEvent, isOwnRow: boolean): void {
+    const before = this.tasks.get(taskId) ?? emptyTaskFacts(taskId);
+    const flagged = isOwnRow ? foldTaskFacts(before, event) : before;
+    this.tasks.set(taskId, { ...flagged, last_seq: event.seq });
+    this.changed.tasks.add(taskId);
+  }
+
+  #putRun(run: RunRecord, touched: Set<string>): void {
+    this.runs.set(run.run_id, run);
+    this.changed.runs.add(run.run_id);
+    this.#indexProject(run);
+    add(touched, run.task_id);
+  }
+
+  #indexProject(run: RunRecord): void {
+    if (!run.project_owned || run.project_id === '') return;
+    const ids = this.#runsByProject.get(run.project_id);
+    if (ids === undefined) this.#runsByProject.set(run.project_id, new Set([run.run_id]));
+    else ids.add(run.run_id);
+  }
+}

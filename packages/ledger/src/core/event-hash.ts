@@ -1,0 +1,12 @@
+import { createHash } from 'node:crypto';
+
+/** The hash before the first event: 64 zeros. */
+export const GENESIS_HASH = '0'.repeat(64);
+
+/**
+ * The next link of the chain: sha256 over the previous hash (64 lower-case hex digits) followed by the
+ * stored text in UTF-8. Anyone can check a ledger with sha256 and its exported lines.
+ */
+export function chainHash(previous: string, text: string | Uint8Array): string {
+  return createHash('sha256').update(previous).update(text).digest('hex');
+}

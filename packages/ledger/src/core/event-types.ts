@@ -1,0 +1,79 @@
+/**
+ * Every event type of the ledger beside its name in the `ouroboros` dialect of the JSONL store.
+ * One table, read in both directions.
+ */
+export const EVENT_TYPES = {
+  'run.start_requested': 'delegate_run_start_requested',
+  'run.start_failed': 'delegate_run_start_failed',
+  'run.start_blocked': 'delegate_run_start_blocked',
+  'run.startup_fault': 'delegate_run_configured_startup_fault',
+  'run.nudge_injected': 'delegate_run_nanny_nudge_injected',
+  'run.started': 'delegate_run_started',
+  'run.ledger_recorded': 'delegate_run_ledger_recorded',
+  'run.settled': 'delegate_run_settled',
+  'run.settle_failed': 'delegate_run_settle_failed',
+  'run.closed_absent': 'delegate_run_closed_absent',
+  'run.cancel_outcome': 'delegate_run_cancel_outcome',
+  'run.reconciled': 'delegate_run_reconciled',
+  'output.spilled': 'delegate_run_output_spilled',
+  'output.consumed': 'delegate_run_output_consumed',
+  'output.left_unread': 'delegate_run_settled_unread',
+  'patch.captured': 'delegate_run_patch_captured',
+  'patch.apply_started': 'delegate_run_patch_apply_started',
+  'patch.apply_resolved': 'delegate_run_patch_apply_resolved',
+  'patch.disposed': 'delegate_run_patch_disposed',
+  'project.retired': 'delegate_run_project_retired',
+  'project.retire_failed': 'delegate_run_project_retire_failed',
+  'containment.unconfined': 'delegate_run_unconfined',
+  'containment.fault': 'delegate_run_containment_fault',
+  'containment.resolved': 'delegate_run_containment_resolved',
+  'custody.unreconciled': 'delegated_runs_unreconciled',
+  'custody.reconciled': 'delegate_terminal_custody_reconciled',
+  'task.recorded': 'custody_task_recorded',
+  'ledger.checkpoint': 'custody_ledger_checkpoint',
+} as const;
+
+/** A type that this version of the ledger knows. */
+export type EventType = keyof typeof EVENT_TYPES;
+
+/** Types that anybody may append; the others come from the ledger's own commands. */
+export type OpenEventType = Exclude<EventType, 'custody.unreconciled' | 'custody.reconciled' | 'ledger.checkpoint'>;
+
+const LEDGER_OWNED: ReadonlySet<string> = new Set<EventType>(['custody.unreconciled', 'custody.reconciled', 'ledger.checkpoint']);
+
+/** The prefix of types that belong to users: stored, chained, listed, never folded. */
+export const EXTENSION_PREFIX = 'x.';
+
+/** True if this version folds events of the type. */
+export function isKnownType(type: string): type is EventType {
+  return Object.hasOwn(EVENT_TYPES, type);
+}
+
+/** True if only the ledger itself may write the type. */
+export function isLedgerOwnedType(type: string): boolean {
+  return LEDGER_OWNED.has(type);
+}
+
+const BY_OUROBOROS_NAME: ReadonlyMap<string, EventType> = new Map(
+  Object.entries(EVENT_TYPES).map(([type, name]) => [name, type as EventType]),
+);
+
+/** The prefix of every custody row in the `ouroboros` dialect except the two evidence rows. */
+export const OUROBOROS_PREFIX = 'delegate_run';
+
+/**
+ * The ledger's name of an `ouroboros` row's type.
+ * A custody type that this version does not know is kept under `x.`; null for rows that are not custody.
+ */
+export function typeFromOuroboros(name: string): string | null {
+  const known = BY_OUROBOROS_NAME.get(name);
+  if (known !== undefined) return known;
+  return /^delegate_run[A-Za-z0-9_.:-]*$/.test(name) ? `${EXTENSION_PREFIX}${name}` : null;
+}
+
+/** The `ouroboros` name of a type; the inverse of {@link typeFromOuroboros}. */
+export function typeToOuroboros(type: string): string {
+  if (isKnownType(type)) return EVENT_TYPES[type];
+  const foreign = type.slice(EXTENSION_PREFIX.length);
+  return type.startsWith(EXTENSION_PREFIX) && foreign.startsWith(OUROBOROS_PREFIX) ? foreign : type;
+}

@@ -1,0 +1,168 @@
+import type { JsonObject } from './json.ts';
+import { isJsonObject, isTruthy, textOf } from './json.ts';
+
+/** What an external run left as the work of a patch: nothing yet, or how it was dealt with. */
+export type PatchDisposition = '' | 'applied' | 'rejected' | 'superseded' | (string & {});
+
+/** One reader that took a run's output. */
+export interface ReaderReceipt {
+  readonly reader_task_id: string;
+}
+
+/** Everything the ledger knows of one run: an execution under custody. Field names are those of its events. */
+export interface RunRecord {
+  readonly run_id: string;
+  /** False while only the end of the run is known: a settle that overtook its start. Such a run is neither open nor a receipt. */
+  readonly started: boolean;
+  /** `seq` of the first start; orders the runs of a task. 0 while not started. */
+  readonly first_seq: number;
+  /** `at` of the first start. */
+  readonly started_at: string;
+  readonly role: 'attempt' | 'delegate';
+  readonly task_id: string;
+  readonly facts: RunFacts;
+  readonly project_id: string;
+  readonly project_owned: boolean;
+  readonly project_persistent: boolean;
+  readonly resource_ref: JsonObject;
+  readonly snapshot_id: string;
+  readonly ledger_recorded: boolean;
+  readonly settled: boolean;
+  /** `seq` of the event that first settled the run; 0 while open. */
+  readonly settled_seq: number;
+  /** `at` of the newest event that settled the run; empty while open. */
+  readonly settled_at: string;
+  /** The first verdict's state; empty while open or closed as absent. */
+  readonly terminal_state: string;
+  readonly terminal_reason: string;
+  /** True once a SETTLED (not merely an absence) was seen. */
+  readonly has_verdict: boolean;
+  /** Later verdicts that differ from the first: kept in the log, counted here, never applied. */
+  readonly conflicting_verdicts: number;
+  readonly containment_disclosed: boolean;
+  readonly unread_disclosed: boolean;
+  readonly output_artifact: string;
+  readonly output_complete: boolean;
+  readonly output_sha: string;
+  readonly output_consumed: boolean;
+  readonly output_reader_receipts: readonly ReaderReceipt[];
+  readonly patch_captured: boolean;
+  readonly patch_disposed: PatchDisposition;
+  readonly patch_apply_pending: boolean;
+  readonly patch_apply_key: string;
+  readonly superseded_by: string;
+  /** First non-zero `shape.max_seconds` (or `max_seconds`) of a start; 0 when none was given. */
+  readonly max_seconds: number;
+}
+
+/** Descriptive fields of a run; every one is text. */
+export interface RunFacts {
+  readonly [name: string]: string | boolean | null | JsonObject;
+}
+
+/** Facts whose last start decides. */
+const LAST_WINS = ['route', 'model', 'profile_id', 'invocation_id', 'idempotency_key', 'root_task_id', 'parent_task_id', 'ledger_root', 'continuation_of'];
+
+/** Facts whose first non-empty value decides. */
+const FIRST_TRUTHY = [
+  'execution_root', 'execution_binding_fingerprint', 'baseline_sha', 'target_root', 'capture_id', 'snapshot_task_id',
+  'authority_source', 'selected_subagent_id', 'config_fingerprint', 'work_order_fingerprint', 'work_order_coverage',
+  'authority_fingerprint', 'category', 'source', 'review_skill', 'review_wave_id', 'review_slot_id',
+];
+
+/** Facts whose first given value decides; an empty string is a value. */
+const FIRST_GIVEN = ['effort', 'processing_preference', 'row_effort'];
+
+const SHAPE = ['access', 'mode', 'isolation'];
+
+const DEFAULTS: Readonly<Record<string, string>> = { category: 'subagent', source: 'delegated_subagent' };
+
+/** The record of a run of which nothing is known yet. */
+export function emptyRun(runId: string): RunRecord {
+  return {
+    run_id: runId, started: false, first_seq: 0, started_at: '', role: 'delegate', task_id: '', facts: {},
+    project_id: '', project_owned: false, project_persistent: false, resource_ref: {}, snapshot_id: '',
+    ledger_recorded: false, settled: false, settled_seq: 0, settled_at: '', terminal_state: '', terminal_reason: '', has_verdict: false, conflicting_verdicts: 0,
+    containment_disclosed: false, unread_disclosed: false,
+    output_artifact: '', output_complete: false, output_sha: '', output_consumed: false, output_reader_receipts: [],
+    patch_captured: false, patch_disposed: '', patch_apply_pending: false, patch_apply_key: '', superseded_by: '', max_seconds: 0,
+  };
+}
+
+/**
+ * Folds a start into what is known of the run (docs/contracts/custody.md, 1.4). A late repeat can't reopen
+ * a settled run, drop its verdict, un-dispose its patch or own its project again.
+ */
+export function mergeStart(old: RunRecord, row: JsonObject, place: { readonly seq: number; readonly at: string }): RunRecord {
+  const known = old.started ? old : null;
+  const owned = isTruthy(row['project_owned']);
+  const persistent = isTruthy(row['project_persistent']);
+  return {
+    ...old,
+    started: true,
+    first_seq: known?.first_seq ?? place.seq,
+    started_at: known?.started_at ?? place.at,
+    role: row['role'] === 'attempt' ? 'attempt' : 'delegate',
+    task_id: textOf(row, 'task_id'),
+    facts: mergeFacts(known, row),
+    project_id: textOf(row, 'project_id'),
+    project_owned: known === null ? owned : known.project_owned && owned,
+    project_persistent: persistent || (known?.project_persistent ?? false),
+    resource_ref: mergeResourceRef(known, row),
+    snapshot_id: known?.snapshot_id || textOf(row, 'snapshot_id'),
+    max_seconds: known?.max_seconds || maxSecondsOf(row),
+  };
+}
+
+function mergeFacts(known: RunRecord | null, row: JsonObject): RunFacts {
+  const facts: Record<string, string | boolean | null | JsonObject> = {};
+  for (const name of LAST_WINS) facts[name] = textOf(row, name);
+  for (const name of FIRST_TRUTHY) facts[name] = known?.facts[name] || textOf(row, name) || (DEFAULTS[name] ?? '');
+  for (const name of FIRST_GIVEN) facts[name] = known?.facts[name] ?? givenText(row, name);
+  facts['work_order_source_request'] = firstObject(known?.facts['work_order_source_request'], row['work_order_source_request']);
+  const shapeOwner = known !== null && known.facts['access'] !== '' ? known.facts : null;
+  for (const name of SHAPE) facts[name] = shapeOwner?.[name] ?? textOf(row, name);
+  facts['delegated'] = shapeOwner === null ? isTruthy(row['delegated'] ?? null) : (shapeOwner['delegated'] ?? false);
+  return facts;
+}
+
+/** Part of the shape when the first row has an `access`, even empty; otherwise the first non-empty value. */
+function mergeResourceRef(known: RunRecord | null, row: JsonObject): JsonObject {
+  const offered = isJsonObject(row['resource_ref']) ? row['resource_ref'] : {};
+  if (known === null) return offered;
+  const shapeIsKnown = known.facts['access'] !== '';
+  if (shapeIsKnown || isTruthy(known.resource_ref)) return known.resource_ref;
+  return offered;
+}
+
+function givenText(row: JsonObject, name: string): string | null {
+  const value = row[name];
+  return typeof value === 'string' ? value : null;
+}
+
+function firstObject(known: unknown, offered: unknown): JsonObject {
+  if (isJsonObject(known) && Object.keys(known).length > 0) return known;
+  return isJsonObject(offered) ? offered : {};
+}
+
+function maxSecondsOf(row: JsonObject): number {
+  const shape = row['shape'];
+  const value = (isJsonObject(shape) ? shape['max_seconds'] : undefined) ?? row['max_seconds'];
+  return typeof value === 'number' && value > 0 ? value : 0;
+}
+
+/** A run whose `source` names a review panel belongs to the panel: it is nobody else's debt. */
+export function isReviewOwned(run: RunRecord): boolean {
+  return isReviewSource(run.facts['source']);
+}
+
+/** True for the `source` of a review panel. */
+export function isReviewSource(source: unknown): boolean {
+  return typeof source === 'string' && source.startsWith('review_substrate');
+}
+
+/** A text fact of a run, empty when it is not known. */
+export function factOf(run: RunRecord, name: string): string {
+  const value = run.facts[name];
+  return typeof value === 'string' ? value : '';
+}
