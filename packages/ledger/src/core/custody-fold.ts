@@ -4,6 +4,7 @@ import { foldRun } from './fold-run.ts';
 import { emptyInvocation, foldInvocation } from './invocation.ts';
 import type { InvocationRecord } from './invocation.ts';
 import { textOf } from './json.ts';
+import type { JsonObject } from './json.ts';
 import type { RecordedEvent } from './recorded-event.ts';
 import { emptyEvidence, emptyTaskFacts, foldEvidence, foldTaskFacts } from './run-evidence.ts';
 import type { RunEvidence, TaskFacts } from './run-evidence.ts';
@@ -23,11 +24,14 @@ export interface FoldKeys {
   readonly evidence: ReadonlySet<string>;
 }
 
+/** An event whose place in the log may still be open. */
+export type UnplacedEvent = JsonObject & { readonly type: string };
+
 /** Types that no record depends on. */
 const INERT = new Set(['custody.unreconciled', 'custody.reconciled', 'ledger.checkpoint', 'task.recorded']);
 
 /** What must be in the fold before the events are applied. Projects are looked up in a second step. */
-export function foldKeys(events: readonly RecordedEvent[]): FoldKeys {
+export function foldKeys(events: readonly UnplacedEvent[]): FoldKeys {
   const keys = { runIds: new Set<string>(), invocationIds: new Set<string>(), taskIds: new Set<string>(), evidence: new Set<string>() };
   for (const event of events) {
     if (INERT.has(event.type) || event.type.startsWith('x.')) continue;
@@ -43,7 +47,7 @@ export function foldKeys(events: readonly RecordedEvent[]): FoldKeys {
 }
 
 /** The projects whose owned runs must be in the fold too, once the runs of {@link foldKeys} are. */
-export function projectKeys(events: readonly RecordedEvent[], fold: CustodyFold): ReadonlySet<string> {
+export function projectKeys(events: readonly UnplacedEvent[], fold: CustodyFold): ReadonlySet<string> {
   const projects = new Set<string>();
   if (!events.some((event) => event.type === 'project.retired')) return projects;
   for (const event of events) {
@@ -83,6 +87,11 @@ export class CustodyFold {
   loadRun(run: RunRecord): void {
     this.runs.set(run.run_id, run);
     this.#indexProject(run);
+  }
+
+  /** Puts the evidence of a run, as one task's rows tell it, into the fold. */
+  loadEvidence(evidence: RunEvidence): void {
+    this.evidence.set(evidenceKey(evidence.task_id, evidence.run_id), evidence);
   }
 
   /** Applies one event. Unknown types and rows without ids change nothing. */

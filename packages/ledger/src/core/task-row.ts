@@ -94,7 +94,7 @@ export type RowMerge =
  * an old copy written back never undoes a heal.
  */
 export function mergeRow(existing: TaskRow | null, incoming: TaskRow, now: string): RowMerge {
-  if (existing === null) return { outcome: 'written', row: stamped(new Map(), incoming, now) };
+  if (existing === null) return { outcome: 'written', row: stamped(incoming, now) };
   const isTerminal = isTerminalStatus(existing.status);
   const lowersRank = existing.status === 'cancel_requested' && (RANKS[incoming.status] ?? 3) < 3;
   if (lowersRank) return { outcome: 'refused', fields: ['status'] };
@@ -109,7 +109,9 @@ export function mergeRow(existing: TaskRow | null, incoming: TaskRow, now: strin
     merged.set(key, raw);
   }
   if (refused.length > 0) return { outcome: 'refused', fields: refused };
-  return isChanged ? { outcome: 'written', row: stamped(merged, existing, now) } : { outcome: 'unchanged' };
+  if (!isChanged) return { outcome: 'unchanged' };
+  if (!isTerminal) merged.set('updated_at', JSON.stringify(now));
+  return { outcome: 'written', row: toTaskRow(merged, existing.task_id) };
 }
 
 function effectOf(
@@ -138,16 +140,13 @@ function frozenPart(key: string, value: JsonValue | undefined): JsonValue | unde
   return Object.fromEntries(Object.entries(value).filter(([name]) => !LIVE_ENVELOPE_KEYS.includes(name)));
 }
 
-function stamped(base: RawObject, source: TaskRow, now: string): TaskRow {
-  const raw = new Map([...(base.size === 0 ? source.raw : base)]);
-  raw.set('task_id', JSON.stringify(source.task_id));
-  if (base.size === 0) {
-    if (!raw.has('ts')) raw.set('ts', JSON.stringify(now));
-    if (!raw.has('updated_at')) raw.set('updated_at', JSON.stringify(now));
-  } else {
-    raw.set('updated_at', JSON.stringify(now));
-  }
-  return toTaskRow(raw, source.task_id);
+/** A first write: the times are the ledger's where the orchestrator gave none. */
+function stamped(row: TaskRow, now: string): TaskRow {
+  const raw = new Map(row.raw);
+  raw.set('task_id', JSON.stringify(row.task_id));
+  if (!raw.has('ts')) raw.set('ts', JSON.stringify(now));
+  if (!raw.has('updated_at')) raw.set('updated_at', JSON.stringify(now));
+  return toTaskRow(raw, row.task_id);
 }
 
 /** The row with its live fields replaced; every other value keeps its exact text. */
@@ -175,34 +174,41 @@ function envelopeWith(text: string | undefined, execution: NonNullable<LiveField
   return `{\n${[...raw].map(([key, item]) => `    ${JSON.stringify(key)}: ${item}`).join(',\n')}\n  }`;
 }
 
-/** The two parts of a row on a SQL store, each a JSON text. */
+/** The parts of a row on a SQL store, each a JSON text. */
 export interface RowParts {
+  /** What the row was at its terminal write; the database refuses to change it from then on. */
   readonly frozen: string;
+  /** Fields that the row got after its terminal write. */
+  readonly added: string;
+  /** The reconciler's fields. */
   readonly live: string;
 }
 
-/** Splits a row into what never changes after the terminal write and what the reconciler rewrites. */
-export function splitRow(row: TaskRow): RowParts {
-  const frozen = new Map<string, string>();
+/** Splits a row. `before` are the parts of the same row if it is terminal already: its frozen text is kept as it is. */
+export function splitRow(row: TaskRow, before: RowParts | null = null): RowParts {
+  const rest = new Map<string, string>();
   const live = new Map<string, string>();
   for (const [key, raw] of row.raw) {
     if (LIVE_KEYS.includes(key)) live.set(key, raw);
-    else if (key === ENVELOPE && isJsonObject(row.value[ENVELOPE])) splitEnvelope(raw, frozen, live);
-    else frozen.set(key, raw);
+    else if (key === ENVELOPE && isJsonObject(row.value[ENVELOPE])) splitEnvelope(raw, rest, live);
+    else rest.set(key, raw);
   }
-  return { frozen: printCompact(frozen), live: printCompact(live) };
+  if (before === null) return { frozen: printCompact(rest), added: '{}', live: printCompact(live) };
+  for (const key of parseRawObject(before.frozen).keys()) rest.delete(key);
+  return { frozen: before.frozen, added: printCompact(rest), live: printCompact(live) };
 }
 
-function splitEnvelope(text: string, frozen: Map<string, string>, live: Map<string, string>): void {
+function splitEnvelope(text: string, rest: Map<string, string>, live: Map<string, string>): void {
   const entries = [...parseRawObject(text)];
   const isLive = ([key]: [string, string]) => LIVE_ENVELOPE_KEYS.includes(key);
-  frozen.set(ENVELOPE, printCompact(new Map(entries.filter((entry) => !isLive(entry)))));
+  const frozen = entries.filter((entry) => !isLive(entry));
+  if (frozen.length > 0 || !entries.some(isLive)) rest.set(ENVELOPE, printCompact(new Map(frozen)));
   if (entries.some(isLive)) live.set(ENVELOPE, printCompact(new Map(entries.filter(isLive))));
 }
 
-/** Puts the two parts together again; the inverse of {@link splitRow} but for the order of keys. */
+/** Puts the parts together again; the inverse of {@link splitRow} but for the order of keys. */
 export function joinRow(parts: RowParts, taskId: string): TaskRow {
-  const raw = new Map(parseRawObject(parts.frozen));
+  const raw = new Map([...parseRawObject(parts.frozen), ...parseRawObject(parts.added)]);
   for (const [key, item] of parseRawObject(parts.live)) {
     const envelope = key === ENVELOPE ? raw.get(ENVELOPE) : undefined;
     raw.set(key, envelope === undefined ? item : printCompact(new Map([...parseRawObject(envelope), ...parseRawObject(item)])));

@@ -16,6 +16,8 @@ export interface RowUpdate {
   /** The task must still stand at this `seq` (`facts.last_seq` of the audited custody). */
   readonly custody_seq: number;
   readonly live: LiveFields;
+  /** True if the row is right after this write, so that a selection need not look at it again. */
+  readonly confirms: boolean;
   /** The evidence event of this change; written with the row where the store can. */
   readonly evidence: NewEvent;
 }

@@ -46,6 +46,7 @@ export function memoryTaskRows(
     if (String(slot.version) !== update.expected_version || lastSeq !== update.custody_seq) return { outcome: 'changed_meanwhile' };
     slot.row = withLiveFields(slot.row, update.live);
     slot.version += 1;
+    slot.needsCheck = !update.confirms;
     await options.appendEvidence(update.evidence);
     return { outcome: 'updated', evidence: 'recorded' };
   }

@@ -1,0 +1,120 @@
+import { emptyTaskFacts } from '../../core/run-evidence.ts';
+import type { RunEvidence, TaskFacts } from '../../core/run-evidence.ts';
+import { compareCodePoints } from '../../core/json.ts';
+import type { InvocationRecord } from '../../core/invocation.ts';
+import type { TaskCustody } from '../../core/obligations.ts';
+import type { RunRecord } from '../../core/run-record.ts';
+import type { CustodyReader, CustodyTotals } from '../../ports/custody-reader.ts';
+import { isOneOf } from './key-list.ts';
+import { parseRecord } from './records.ts';
+import type { Db, SqlContext } from './tables.ts';
+
+/** Reads current debts by key; a task costs the same whatever the history. */
+export function sqlCustodyReader(context: SqlContext): CustodyReader {
+  const { reader, ledger } = context;
+  return {
+    // A database that can't be read throws; there is no half-readable state here.
+    isReadable: async () => true,
+    tasks: (taskIds) => reader.transaction().execute((db) => readTaskCustodies(db, context, taskIds)),
+    run: async (runId) => {
+      const row = await reader.selectFrom('run').select('record').where('ledger', '=', ledger).where('run_id', '=', runId).executeTakeFirst();
+      return row === undefined ? null : parseRecord<RunRecord>(row.record);
+    },
+    invocation: async (id) => {
+      const row = await reader.selectFrom('invocation').select('record').where('ledger', '=', ledger)
+        .where('invocation_id', '=', id).executeTakeFirst();
+      return row === undefined ? null : parseRecord<InvocationRecord>(row.record);
+    },
+    openRuns: async () => {
+      const rows = await reader.selectFrom('run').select('record').where('ledger', '=', ledger).where('is_open', '=', 1)
+        .orderBy('first_seq').execute();
+      return rows.map((row) => parseRecord<RunRecord>(row.record));
+    },
+    pendingInvocations: async () => {
+      const rows = await reader.selectFrom('invocation').select('record').where('ledger', '=', ledger).where('is_pending', '=', 1)
+        .orderBy('first_seq').execute();
+      return rows.map((row) => parseRecord<InvocationRecord>(row.record));
+    },
+    owingTaskIds: () => readOwingTaskIds(context),
+    openFaults: async () => {
+      const rows = await reader.selectFrom('containment').select('record').where('ledger', '=', ledger).where('is_open', '=', 1).execute();
+      return rows.map((row) => parseRecord(row.record));
+    },
+    totals: () => reader.transaction().execute((db) => readTotals(db, ledger)),
+  };
+}
+
+/** Everything known of the tasks, of the moment that the transaction sees. */
+export async function readTaskCustodies(db: Db, context: SqlContext, taskIds: readonly string[]): Promise<ReadonlyMap<string, TaskCustody>> {
+  const { ledger, flags } = context;
+  const facts = await db.selectFrom('task_facts').select(['task_id', 'record']).where('ledger', '=', ledger)
+    .where(isOneOf('task_id', taskIds, flags)).execute();
+  const runs = await db.selectFrom('run').select(['task_id', 'record']).where('ledger', '=', ledger)
+    .where(isOneOf('task_id', taskIds, flags)).orderBy('task_id').orderBy('first_seq').execute();
+  const invocations = await db.selectFrom('invocation').select(['task_id', 'record']).where('ledger', '=', ledger)
+    .where(isOneOf('task_id', taskIds, flags)).orderBy('task_id').orderBy('first_seq').execute();
+  const evidence = await db.selectFrom('run_evidence').select(['task_id', 'record']).where('ledger', '=', ledger)
+    .where(isOneOf('task_id', taskIds, flags)).execute();
+  const foreign = await readForeignRuns(db, context, taskIds);
+
+  const factsOf = new Map(facts.map((row) => [row.task_id, parseRecord<TaskFacts>(row.record)]));
+  const runsOf = group<RunRecord>(runs);
+  const invocationsOf = group<InvocationRecord>(invocations);
+  const evidenceOf = group<RunEvidence>(evidence);
+  return new Map(
+    taskIds.map((id): [string, TaskCustody] => {
+      const items = evidenceOf.get(id) ?? [];
+      return [id, {
+        task_id: id,
+        runs: (runsOf.get(id) ?? []).filter((run) => run.started),
+        invocations: (invocationsOf.get(id) ?? []).filter((item) => item.requested),
+        evidence: items,
+        foreign_runs: items.flatMap((item) => foreign.get(item.run_id) ?? []),
+        facts: factsOf.get(id) ?? emptyTaskFacts(id),
+      }];
+    }),
+  );
+}
+
+/** Runs that the tasks' rows speak of and that belong to another task. */
+async function readForeignRuns(db: Db, { ledger, flags }: SqlContext, taskIds: readonly string[]): Promise<Map<string, RunRecord>> {
+  const rows = await db.selectFrom('run_evidence').innerJoin('run', (join) =>
+    join.onRef('run.ledger', '=', 'run_evidence.ledger').onRef('run.run_id', '=', 'run_evidence.run_id'))
+    .select(['run.run_id', 'run.record']).where('run_evidence.ledger', '=', ledger)
+    .where(isOneOf('run_evidence.task_id' as never, taskIds, flags)).whereRef('run.task_id', '!=', 'run_evidence.task_id').execute();
+  return new Map(rows.map((row) => [row.run_id, parseRecord<RunRecord>(row.record)]));
+}
+
+function group<T>(rows: readonly { readonly task_id: string; readonly record: string }[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const row of rows) {
+    const known = groups.get(row.task_id);
+    const record = parseRecord<T>(row.record);
+    if (known === undefined) groups.set(row.task_id, [record]);
+    else known.push(record);
+  }
+  return groups;
+}
+
+async function readOwingTaskIds({ reader, ledger }: SqlContext): Promise<readonly string[]> {
+  const runs = await reader.selectFrom('run').select('task_id').distinct().where('ledger', '=', ledger).where('owed_at', 'is not', null).execute();
+  const invocations = await reader.selectFrom('invocation').select('task_id').distinct().where('ledger', '=', ledger)
+    .where('is_owed', '=', 1).execute();
+  return [...new Set([...runs, ...invocations].map((row) => row.task_id))].filter((id) => id !== '').sort(compareCodePoints);
+}
+
+async function readTotals(db: Db, ledger: string): Promise<CustodyTotals> {
+  const head = await db.selectFrom('ledger_head').select('seq').where('ledger', '=', ledger).executeTakeFirstOrThrow();
+  const runs = await db.selectFrom('run').select(({ fn }) => fn.countAll<number>().as('count')).where('ledger', '=', ledger)
+    .where('first_seq', '>', 0).executeTakeFirstOrThrow();
+  const owed = await db.selectFrom('run')
+    .select(({ fn }) => [fn.sum<number | null>('owes_run').as('open'), fn.sum<number | null>('owes_patch').as('patches'), fn.min('owed_at').as('since')])
+    .where('ledger', '=', ledger).where('owed_at', 'is not', null).executeTakeFirstOrThrow();
+  const pending = await db.selectFrom('invocation').select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('requested_at').as('since')])
+    .where('ledger', '=', ledger).where('is_owed', '=', 1).executeTakeFirstOrThrow();
+  const since = [owed.since, pending.since].filter((time): time is string => time !== null).sort();
+  return {
+    events: Number(head.seq), runs: Number(runs.count), open_runs: Number(owed.open ?? 0), pending_invocations: Number(pending.count),
+    undisposed_patches: Number(owed.patches ?? 0), oldest_unreconciled_at: since[0] ?? null,
+  };
+}

@@ -1,0 +1,132 @@
+import { isTerminalStatus, joinRow, mergeRow, splitRow, withLiveFields } from '../../core/task-row.ts';
+import type { RowParts, TaskRow } from '../../core/task-row.ts';
+import { compareCodePoints } from '../../core/json.ts';
+import { InvalidEventError, InvalidRowError } from '../../errors.ts';
+import type { Clock, NewId } from '../../ports/clock.ts';
+import type { ConfirmedRow, LoadedRow, OwnTaskRows, RowPutResult, RowUpdate, RowUpdateResult } from '../../ports/task-rows.ts';
+import { appendInTransaction } from './sql-event-store.ts';
+import type { Db, SqlContext } from './tables.ts';
+
+const PAGE = 500;
+
+/** Time and ids for what the rows append. */
+export interface RowEnvironment {
+  readonly clock: Clock;
+  readonly newId: NewId;
+}
+
+/** Rows in a table: frozen and live parts apart, row and evidence in one transaction. */
+export function sqlTaskRows(context: SqlContext, environment: RowEnvironment): OwnTaskRows {
+  const { reader, writer, ledger } = context;
+  return {
+    load: (taskId) => loadRow(reader, ledger, taskId),
+    selectStale: async () => {
+      const rows = await reader.selectFrom('task_row').select('task_id').where('ledger', '=', ledger)
+        .where('needs_check', '=', 1).where('is_terminal', '=', 1).orderBy('task_id').execute();
+      return rows.map((row) => row.task_id).sort(compareCodePoints);
+    },
+    update: (updates) => updateRows(context, environment, updates),
+    confirm: (rows) => writer.transaction().execute((db) => confirmRows(db, ledger, rows)),
+    put: (rows) =>
+      writer.transaction().execute(async (db) => {
+        const results: RowPutResult[] = [];
+        for (const row of rows) results.push(await putRow(db, { ledger, now: new Date(environment.clock.now()).toISOString() }, row));
+        return results;
+      }),
+    list: (query) => listRows(context, query),
+  };
+}
+
+async function loadRow(db: Db, ledger: string, taskId: string): Promise<LoadedRow | null> {
+  const row = await db.selectFrom('task_row').select(['task_id', 'version', 'frozen', 'added', 'live'])
+    .where('ledger', '=', ledger).where('task_id', '=', taskId).executeTakeFirst();
+  return row === undefined ? null : toLoaded(row);
+}
+
+function toLoaded(row: RowParts & { readonly task_id: string; readonly version: number }): LoadedRow {
+  return { row: joinRow(row, row.task_id), version: String(row.version) };
+}
+
+/** One transaction for all; if it fails, each alone, so that one bad row never stops the others. */
+async function updateRows(context: SqlContext, environment: RowEnvironment, updates: readonly RowUpdate[]): Promise<readonly RowUpdateResult[]> {
+  try {
+    return await context.writer.transaction().execute((db) => updateAll(db, context, { environment, updates }));
+  } catch (error) {
+    if (updates.length === 1) return [{ outcome: 'failed', error: error instanceof Error ? error : new Error(String(error)) }];
+    const results: RowUpdateResult[] = [];
+    for (const update of updates) results.push(...(await updateRows(context, environment, [update])));
+    return results;
+  }
+}
+
+async function updateAll(
+  db: Db,
+  context: SqlContext,
+  { environment, updates }: { readonly environment: RowEnvironment; readonly updates: readonly RowUpdate[] },
+): Promise<readonly RowUpdateResult[]> {
+  const results: RowUpdateResult[] = [];
+  const written: RowUpdate[] = [];
+  for (const update of updates) {
+    const result = await updateLive(db, context.ledger, update);
+    results.push(result);
+    if (result.outcome === 'updated') written.push(update);
+  }
+  if (written.length === 0) return results;
+  const outcomes = await appendInTransaction(db, context, { requests: [{ events: written.map((update) => update.evidence) }], ...environment });
+  for (const outcome of outcomes) if (outcome instanceof InvalidEventError) throw outcome;
+  return results;
+}
+
+async function updateLive(db: Db, ledger: string, update: RowUpdate): Promise<RowUpdateResult> {
+  const stored = await db.selectFrom('task_row').select(['task_id', 'version', 'frozen', 'added', 'live'])
+    .where('ledger', '=', ledger).where('task_id', '=', update.task_id).executeTakeFirst();
+  if (stored === undefined) return { outcome: 'gone' };
+  const facts = await db.selectFrom('task_facts').select('last_seq').where('ledger', '=', ledger)
+    .where('task_id', '=', update.task_id).executeTakeFirst();
+  if (String(stored.version) !== update.expected_version || (facts?.last_seq ?? 0) !== update.custody_seq) return { outcome: 'changed_meanwhile' };
+  const healed = splitRow(withLiveFields(joinRow(stored, update.task_id), update.live), stored);
+  await db.updateTable('task_row').set({ live: healed.live, version: stored.version + 1, needs_check: Number(!update.confirms) })
+    .where('ledger', '=', ledger).where('task_id', '=', update.task_id).execute();
+  return { outcome: 'updated', evidence: 'recorded' };
+}
+
+async function confirmRows(db: Db, ledger: string, rows: readonly ConfirmedRow[]): Promise<void> {
+  for (const { task_id, version, custody_seq } of rows) {
+    await db.updateTable('task_row').set({ needs_check: 0 }).where('ledger', '=', ledger).where('task_id', '=', task_id)
+      .where('version', '=', Number(version))
+      .where(({ not, exists, selectFrom }) => not(exists(selectFrom('task_facts').select('task_id').where('task_facts.ledger', '=', ledger)
+        .where('task_facts.task_id', '=', task_id).where('last_seq', '!=', custody_seq))))
+      .execute();
+  }
+}
+
+async function putRow(db: Db, { ledger, now }: { readonly ledger: string; readonly now: string }, row: TaskRow): Promise<RowPutResult> {
+  const stored = await db.selectFrom('task_row').select(['task_id', 'version', 'frozen', 'added', 'live', 'is_terminal'])
+    .where('ledger', '=', ledger).where('task_id', '=', row.task_id).executeTakeFirst();
+  if (row.status === '') {
+    throw new InvalidRowError('status must be a non-empty string', { hint: 'Give every row its status.', facts: { task_id: row.task_id, field: 'status' } });
+  }
+  const merge = mergeRow(stored === undefined ? null : joinRow(stored, row.task_id), row, now);
+  if (merge.outcome === 'refused') return { outcome: 'refused', reason: 'row_frozen', task_id: row.task_id, fields: merge.fields };
+  if (merge.outcome === 'unchanged') return { outcome: 'unchanged', task_id: row.task_id };
+  const parts = splitRow(merge.row, stored?.is_terminal === 1 ? stored : null);
+  const values = { status: merge.row.status, is_terminal: Number(isTerminalStatus(merge.row.status)), needs_check: 1, ...parts };
+  await db.insertInto('task_row').values({ ledger, task_id: row.task_id, version: 1, ...values })
+    .onConflict((conflict) => conflict.columns(['ledger', 'task_id']).doUpdateSet({ version: (stored?.version ?? 0) + 1, ...values }))
+    .execute();
+  return { outcome: 'written', task_id: row.task_id };
+}
+
+async function* listRows({ reader, ledger }: SqlContext, query: { readonly status?: string }): AsyncGenerator<LoadedRow, void> {
+  let after = '';
+  for (;;) {
+    let page = reader.selectFrom('task_row').select(['task_id', 'version', 'frozen', 'added', 'live'])
+      .where('ledger', '=', ledger).where('task_id', '>', after).orderBy('task_id').limit(PAGE);
+    if (query.status !== undefined) page = page.where('status', '=', query.status);
+    const rows = await page.execute();
+    for (const row of rows) yield toLoaded(row);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE) return;
+    after = last.task_id;
+  }
+}

@@ -1,0 +1,117 @@
+import { CustodyFold } from '../../core/custody-fold.ts';
+import { chainHash, GENESIS_HASH } from '../../core/event-hash.ts';
+import { isJsonObject } from '../../core/json.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { RecordedEvent } from '../../core/recorded-event.ts';
+import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/ledger-store.ts';
+import { readHead } from './sql-event-store.ts';
+import { compareTables } from './sql-rebuild.ts';
+import type { Db, SqlContext } from './tables.ts';
+
+const PAGE = 1000;
+
+/** More faults than this say nothing new; the first bad place is what counts. */
+const MAX_PROBLEMS = 50;
+
+interface Walk {
+  readonly problems: VerifyProblem[];
+  readonly notes: VerifyProblem[];
+  readonly fold: CustodyFold | null;
+  events: number;
+  seq: number;
+  hash: string;
+}
+
+/** Checks the whole chain in one snapshot, and on demand every table against a replay. */
+export async function verifySql(context: SqlContext, options: VerifyOptions): Promise<VerifyReport> {
+  return context.reader.transaction().execute(async (db) => {
+    const head = await readHead(db, context.ledger);
+    const walk: Walk = { problems: [], notes: [], fold: options.rebuild === true ? new CustodyFold() : null, events: 0, seq: 0, hash: GENESIS_HASH };
+    await walkChain(db, context, walk, options);
+    if (head.seq !== walk.seq || head.hash !== walk.hash) {
+      walk.problems.push({ code: 'head_mismatch', message: `the head says ${head.seq}, the newest event is ${walk.seq}`, seq: head.seq });
+    }
+    if (options.expectHead !== undefined && options.expectHead.seq > walk.seq) {
+      walk.problems.push({ code: 'truncated', message: `the log ends at ${walk.seq}, before the expected ${options.expectHead.seq}`, seq: walk.seq });
+    }
+    if (walk.fold !== null) walk.problems.push(...(await compareTables(db, context, walk.fold)));
+    await noteConflicts(db, context, walk);
+    return {
+      ok: walk.problems.length === 0, events: walk.events, head_seq: head.seq, head_hash: head.hash,
+      problems: walk.problems.slice(0, MAX_PROBLEMS), notes: walk.notes,
+    };
+  });
+}
+
+async function walkChain(db: Db, context: SqlContext, walk: Walk, options: VerifyOptions): Promise<void> {
+  let after = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const rows = await db.selectFrom('event').selectAll().where('ledger', '=', context.ledger).where('seq', '>', after)
+      .orderBy('seq').limit(PAGE).execute();
+    for (const row of rows) checkEvent(row, walk, options);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE) return;
+    after = last.seq;
+  }
+}
+
+interface EventColumns {
+  readonly seq: number;
+  readonly id: string;
+  readonly type: string;
+  readonly task_id: string | null;
+  readonly run_id: string | null;
+  readonly hash: string;
+  readonly text: string;
+}
+
+function checkEvent(row: EventColumns, walk: Walk, options: VerifyOptions): void {
+  if (row.seq !== walk.seq + 1) {
+    walk.problems.push({ code: 'seq_gap', message: `after ${walk.seq} comes ${row.seq}`, seq: row.seq });
+  }
+  if (chainHash(walk.hash, row.text) !== row.hash) {
+    walk.problems.push({ code: 'hash_mismatch', message: 'the stored text does not continue the chain', seq: row.seq });
+  }
+  const event = parseText(row.text);
+  if (event === null) {
+    walk.problems.push({ code: 'not_json', message: 'the stored text is not a JSON object', seq: row.seq });
+  } else {
+    const field = wrongColumn(row, event);
+    if (field !== null) walk.problems.push({ code: 'column_mismatch', message: `the column ${field} differs from the stored text`, seq: row.seq });
+    walk.fold?.apply({ ...event, hash: row.hash } as RecordedEvent);
+  }
+  if (options.expectHead?.seq === row.seq && options.expectHead.hash !== row.hash) {
+    walk.problems.push({ code: 'head_not_in_chain', message: 'the expected head has another hash here', seq: row.seq });
+  }
+  walk.events += 1;
+  walk.seq = row.seq;
+  walk.hash = row.hash;
+}
+
+function parseText(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function wrongColumn(row: EventColumns, event: JsonObject): string | null {
+  const columns = { seq: row.seq, id: row.id, type: row.type, task_id: row.task_id, run_id: row.run_id };
+  for (const [name, value] of Object.entries(columns)) {
+    const told = event[name];
+    const expected = typeof told === 'string' || typeof told === 'number' ? told : null;
+    if (expected !== value) return name;
+  }
+  return null;
+}
+
+/** Verdicts that came after the first and differ: in the log, never applied. */
+async function noteConflicts(db: Db, { ledger }: SqlContext, walk: Walk): Promise<void> {
+  const rows = await db.selectFrom('run').select(['run_id', 'task_id']).where('ledger', '=', ledger)
+    .where('record', 'not like', '%"conflicting_verdicts":0,%').limit(MAX_PROBLEMS).execute();
+  for (const row of rows) {
+    walk.notes.push({ code: 'conflicting_verdicts', message: `run ${row.run_id} was settled again with another state; the first one stands`, task_id: row.task_id });
+  }
+}

@@ -1,0 +1,79 @@
+import type { Kysely, Transaction } from 'kysely';
+
+/** Tables of a ledger in a SQL database. Every table is keyed by the ledger first: ledgers never mix. */
+export interface Tables {
+  ledger_head: { ledger: string; seq: number; hash: string; epoch: number; incarnation: string };
+  event: {
+    ledger: string;
+    seq: number;
+    id: string;
+    type: string;
+    task_id: string | null;
+    run_id: string | null;
+    hash: string;
+    /** Everything of the event but `hash`, byte for byte. */
+    text: string;
+  };
+  run: {
+    ledger: string;
+    run_id: string;
+    task_id: string;
+    first_seq: number;
+    is_open: number;
+    owes_run: number;
+    owes_patch: number;
+    owed_at: string | null;
+    project_id: string;
+    project_owned: number;
+    /** The {@link RunRecord} as JSON. */
+    record: string;
+  };
+  invocation: {
+    ledger: string;
+    invocation_id: string;
+    task_id: string;
+    first_seq: number;
+    is_pending: number;
+    is_owed: number;
+    requested_at: string;
+    record: string;
+  };
+  run_evidence: { ledger: string; task_id: string; run_id: string; record: string };
+  task_facts: { ledger: string; task_id: string; last_seq: number; record: string };
+  containment: { ledger: string; run_id: string; is_open: number; record: string };
+  task_row: {
+    ledger: string;
+    task_id: string;
+    status: string;
+    is_terminal: number;
+    version: number;
+    needs_check: number;
+    /** JSON text that no one may change once the row is terminal. */
+    frozen: string;
+    /** JSON text of fields that came after the terminal write. */
+    added: string;
+    /** JSON text of the reconciler's fields. */
+    live: string;
+  };
+  state_document: { ledger: string; name: string; document: string };
+  leader: { ledger: string; name: string; holder: string; fence: number; expires_at_ms: number };
+}
+
+/** A database with our tables, or a transaction on it. */
+export type Db = Kysely<Tables> | Transaction<Tables>;
+
+/** What differs between the databases, by name. */
+export interface SqlDialectFlags {
+  /** How a list of keys is bound as one parameter, so that one prepared statement serves every length. */
+  readonly keyList: 'json_each' | 'any_array';
+}
+
+/** One ledger in one database. */
+export interface SqlContext {
+  /** Takes the write lock when its transaction begins. */
+  readonly writer: Kysely<Tables>;
+  /** Reads a consistent snapshot in a transaction and never waits for the writer. */
+  readonly reader: Kysely<Tables>;
+  readonly ledger: string;
+  readonly flags: SqlDialectFlags;
+}

@@ -1,0 +1,162 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { Kysely } from 'kysely';
+import { StoreError } from '../../errors.ts';
+import { createLedgerTables } from '../sql/migrations/0001-ledger.ts';
+import type { Tables } from '../sql/tables.ts';
+import { CustodySqliteDialect } from './sqlite-dialect.ts';
+import { toLedgerError } from './sqlite-error.ts';
+import { createSqliteGuards } from './sqlite-guards.ts';
+
+/** Marks a file as ours (`PRAGMA application_id`): "CUST". */
+const APPLICATION_ID = 0x43555354;
+
+/** The newest schema this version knows (`PRAGMA user_version`). Each step is written once and never edited. */
+const STEPS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [
+  async (db) => {
+    await createLedgerTables(db);
+    await createSqliteGuards(db);
+  },
+];
+
+/** The schema version that opening a store brings it to. */
+export const SQLITE_SCHEMA_VERSION = STEPS.length;
+
+/** How durable a commit is: `full` survives power loss, `normal` only a crash of the process. */
+export type Durability = 'full' | 'normal';
+
+/** What opening a file needs to know. */
+export interface OpenSqliteOptions {
+  readonly path: string;
+  /** Make the file when it is missing; otherwise that is an error. */
+  readonly create: boolean;
+  readonly readOnly: boolean;
+  readonly durability: Durability;
+  /** How long to wait for another process's lock, in milliseconds. */
+  readonly busyTimeoutMs: number;
+  /** The tables' setup beyond the schema, such as the first head; runs in the creating transaction. */
+  readonly seed: (db: Kysely<Tables>) => Promise<void>;
+}
+
+/** Two handles on one file: one that writes, one that reads snapshots. */
+export interface SqliteHandles {
+  readonly writer: Kysely<Tables>;
+  readonly reader: Kysely<Tables>;
+  readonly created: boolean;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Opens a ledger's file.
+ *
+ * @throws StoreError `store_missing`, `store_unreadable`, `not_a_store` or `schema_newer`; nothing is changed then.
+ */
+export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteHandles> {
+  refuseDirectory(options.path);
+  const isMissing = !existsSync(options.path);
+  if (isMissing && (!options.create || options.readOnly)) {
+    throw new StoreError('store_missing', `there is no store at ${options.path}`, {
+      hint: 'Make one with `custody init`, or give its place with -s.', facts: { path: options.path },
+    });
+  }
+  if (isMissing) makeFolder(options.path);
+  const reader = openHandle(options.path, options);
+  try {
+    const writer = options.readOnly ? reader : openHandle(options.path, options);
+    const created = options.readOnly ? false : await migrate(writer, options);
+    if (options.readOnly) assertCurrentSchema(reader, options.path);
+    return toHandles({ reader, writer, created, readOnly: options.readOnly });
+  } catch (error) {
+    reader.close();
+    throw toLedgerError(error, options.path);
+  }
+}
+
+function toHandles(open: { reader: Database.Database; writer: Database.Database; created: boolean; readOnly: boolean }): SqliteHandles {
+  const reader = new Kysely<Tables>({ dialect: new CustodySqliteDialect(open.reader, { immediate: false }) });
+  const writer = open.readOnly ? reader : new Kysely<Tables>({ dialect: new CustodySqliteDialect(open.writer, { immediate: true }) });
+  return {
+    reader,
+    writer,
+    created: open.created,
+    close: async () => {
+      // The writer last: it is the one that may fold the write-ahead log into the file.
+      await reader.destroy();
+      if (writer !== reader) await writer.destroy();
+    },
+  };
+}
+
+function refuseDirectory(path: string): void {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw new StoreError('not_a_store', `${path} is a directory, a SQLite store is a file`, {
+    hint: 'For a directory of JSON Lines use jsonl:DIR.', facts: { path },
+  });
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+  } catch (cause) {
+    throw new StoreError('store_unreadable', `the folder of ${path} can't be made`, { hint: 'Check the path and its permissions.', facts: { path }, cause });
+  }
+}
+
+function openHandle(path: string, options: OpenSqliteOptions): Database.Database {
+  try {
+    const handle = new Database(path, { readonly: options.readOnly, timeout: options.busyTimeoutMs });
+    if (!options.readOnly) {
+      assertOurs(handle, path);
+      // WAL: readers never wait for the writer, and a commit is one write to one file.
+      handle.pragma('journal_mode = WAL');
+      // FULL: in WAL mode NORMAL may lose the newest commits on power loss (P1).
+      handle.pragma(`synchronous = ${options.durability === 'full' ? 'FULL' : 'NORMAL'}`);
+      handle.pragma('foreign_keys = ON');
+    }
+    return handle;
+  } catch (error) {
+    throw toLedgerError(error, path);
+  }
+}
+
+function assertOurs(handle: Database.Database, path: string): void {
+  const version = Number(handle.pragma('user_version', { simple: true }));
+  const application = Number(handle.pragma('application_id', { simple: true }));
+  const tables = handle.prepare("select count(*) as n from sqlite_master where type = 'table'").get() as { n: number };
+  if (application !== APPLICATION_ID && (application !== 0 || version !== 0 || tables.n > 0)) {
+    throw new StoreError('not_a_store', `${path} is a SQLite database of another program`, {
+      hint: 'Check the path given with -s; it was not changed.', facts: { path },
+    });
+  }
+  if (version > SQLITE_SCHEMA_VERSION) {
+    throw new StoreError('schema_newer', `${path} has schema ${version}, this version knows ${SQLITE_SCHEMA_VERSION}`, {
+      hint: 'Use the newer custody that wrote it; it was not changed.', facts: { path, schema_version: version, known: SQLITE_SCHEMA_VERSION },
+    });
+  }
+}
+
+function assertCurrentSchema(handle: Database.Database, path: string): void {
+  assertOurs(handle, path);
+  const version = Number(handle.pragma('user_version', { simple: true }));
+  if (version === SQLITE_SCHEMA_VERSION) return;
+  throw new StoreError(version === 0 ? 'not_a_store' : 'store_unreadable', `${path} has schema ${version}, reading needs ${SQLITE_SCHEMA_VERSION}`, {
+    hint: 'Open it once with a writing command such as `custody init`.', facts: { path, schema_version: version },
+  });
+}
+
+/** Runs the missing steps in one transaction, so that a crash leaves the old schema or the new one. */
+async function migrate(handle: Database.Database, options: OpenSqliteOptions): Promise<boolean> {
+  if (Number(handle.pragma('user_version', { simple: true })) === SQLITE_SCHEMA_VERSION) return false;
+  const db = new Kysely<Tables>({ dialect: new CustodySqliteDialect(handle, { immediate: true }) });
+  return db.transaction().execute(async (transaction) => {
+    // Asked again under the lock: another process may have been faster.
+    const version = Number(handle.pragma('user_version', { simple: true }));
+    if (version > 0) assertOurs(handle, options.path);
+    for (const step of STEPS.slice(version)) await step(transaction as unknown as Kysely<unknown>);
+    if (version === 0) await options.seed(transaction);
+    handle.pragma(`application_id = ${APPLICATION_ID}`);
+    handle.pragma(`user_version = ${SQLITE_SCHEMA_VERSION}`);
+    return version === 0;
+  });
+}

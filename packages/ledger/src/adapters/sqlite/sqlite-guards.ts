@@ -1,0 +1,23 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+
+/**
+ * Rules that the database itself enforces, also against a plain SQL session: events are append-only, a
+ * terminal row's frozen part and status never change, and no row of either kind is ever deleted.
+ */
+export async function createSqliteGuards(db: Kysely<unknown>): Promise<void> {
+  await sql`create trigger event_is_never_updated before update on event
+    begin select raise(abort, 'events are append-only'); end`.execute(db);
+  await sql`create trigger event_is_never_deleted before delete on event
+    begin select raise(abort, 'events are append-only'); end`.execute(db);
+  await sql`create trigger event_continues_the_log before insert on event
+    when new.seq <> coalesce((select max(seq) from event where ledger = new.ledger), 0) + 1
+    begin select raise(abort, 'seq must follow the newest event'); end`.execute(db);
+  await sql`create trigger frozen_part_is_immutable before update on task_row
+    when old.is_terminal = 1
+      and (new.frozen is not old.frozen or new.status is not old.status
+        or new.is_terminal is not old.is_terminal or new.task_id is not old.task_id)
+    begin select raise(abort, 'the frozen part of a terminal row can not change'); end`.execute(db);
+  await sql`create trigger task_row_is_never_deleted before delete on task_row
+    begin select raise(abort, 'task rows are never deleted'); end`.execute(db);
+}

@@ -1,0 +1,55 @@
+export { openLedger } from './open-ledger.ts';
+export type { OpenLedgerOptions } from './open-ledger.ts';
+export { createLedger } from './shell/ledger.ts';
+export type { Ledger } from './shell/ledger.ts';
+
+export {
+  BusyError, InvalidEventError, InvalidRowError, LedgerError, RowFrozenError, StoreError, UsageError,
+} from './errors.ts';
+export type { InvalidEventCode, StoreErrorCode } from './errors.ts';
+
+export { EVENT_TYPES, isKnownType } from './core/event-types.ts';
+export type { EventType } from './core/event-types.ts';
+export { EVENT_SCHEMAS } from './core/event-schema.ts';
+export { parseNewEvent } from './core/parse-event.ts';
+export { splitPrintedLine, toPrintedLine } from './core/recorded-event.ts';
+export type { NewEvent, RecordedEvent, StoredEvent } from './core/recorded-event.ts';
+export { chainHash, GENESIS_HASH } from './core/event-hash.ts';
+export type { AppendRequest, PlacedEvent } from './core/append-plan.ts';
+export type { AppendResult } from './core/append-result.ts';
+
+export { compareCodePoints, isJsonObject, isSameJson, textOf, textsOf } from './core/json.ts';
+export type { JsonObject, JsonValue } from './core/json.ts';
+export { isId } from './core/ids.ts';
+export { parseRawObject, printRawObject } from './core/raw-json.ts';
+export { normalizeTime, toEpochMillis } from './core/time.ts';
+
+export { CustodyFold } from './core/custody-fold.ts';
+export { taskCustodyOf } from './core/task-custody.ts';
+export { factOf, isReviewOwned } from './core/run-record.ts';
+export type { RunRecord } from './core/run-record.ts';
+export { invocationState, isPending, isPersistentInvocation, isReviewInvocation } from './core/invocation.ts';
+export type { InvocationRecord } from './core/invocation.ts';
+export {
+  deferredProjectRetirements, evidenceOf, isOpen, isOutputUnread, isPatchOwed, isRegistrationOwned, openAttemptIds, openRunIds,
+  pendingInvocationIds, terminalReceipts, undisposedPatchRunIds,
+} from './core/obligations.ts';
+export type { TaskCustody, TerminalReceipt } from './core/obligations.ts';
+export { COUNTERS, substrateOf, toEvidenceJson } from './core/run-evidence.ts';
+export type { ExecutionEvidence, Substrate } from './core/run-evidence.ts';
+export { boundDetail, isFaultOpen } from './core/containment.ts';
+export type { ContainmentRecord } from './core/containment.ts';
+export { isTerminalStatus, joinRow, LIVE_ENVELOPE_KEYS, LIVE_KEYS, mergeRow, parseTaskRow, splitRow, toTaskRow, withLiveFields } from './core/task-row.ts';
+export type { LiveFields, RowMerge, TaskRow } from './core/task-row.ts';
+export { parseStoreUrl } from './core/store-url.ts';
+export type { JsonlDialect, StoreLocation } from './core/store-url.ts';
+
+export type { Clock, NewId } from './ports/clock.ts';
+export type { CustodyReader, CustodyTotals } from './ports/custody-reader.ts';
+export type { AppendOutcome, EventQuery, EventStore, Head } from './ports/event-store.ts';
+export type { Leadership, LeaderStore } from './ports/leader-store.ts';
+export type { LedgerStore, VerifyOptions, VerifyProblem, VerifyReport } from './ports/ledger-store.ts';
+export type { SettleScan, SettleScanResult, StateStore } from './ports/settle-scan.ts';
+export type {
+  ConfirmedRow, LoadedRow, OwnTaskRows, RowProblem, RowPutResult, RowUpdate, RowUpdateResult, TaskRows,
+} from './ports/task-rows.ts';

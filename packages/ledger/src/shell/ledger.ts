@@ -1,0 +1,66 @@
+import type { AppendRequest } from '../core/append-plan.ts';
+import type { AppendResult } from '../core/append-result.ts';
+import { parseNewEvent } from '../core/parse-event.ts';
+import type { EventWriter } from '../core/parse-event.ts';
+import type { NewEvent, StoredEvent } from '../core/recorded-event.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { CustodyReader } from '../ports/custody-reader.ts';
+import type { EventQuery, Head } from '../ports/event-store.ts';
+import type { LeaderStore } from '../ports/leader-store.ts';
+import type { LedgerStore, VerifyOptions, VerifyReport } from '../ports/ledger-store.ts';
+import type { SettleScan, StateStore } from '../ports/settle-scan.ts';
+import type { OwnTaskRows } from '../ports/task-rows.ts';
+import { GroupCommit } from './group-commit.ts';
+
+/** An open ledger: the append-only log, what follows from it, and the task rows beside it. */
+export interface Ledger extends AsyncDisposable {
+  readonly kind: LedgerStore['kind'];
+  readonly url: string;
+  /** True if opening it made the store. */
+  readonly created: boolean;
+  readonly schemaVersion: number;
+  readonly clock: Clock;
+  readonly custody: CustodyReader;
+  readonly rows: OwnTaskRows;
+  readonly scan: SettleScan;
+  readonly state: StateStore;
+  readonly leaders: LeaderStore;
+  /**
+   * Appends events, all or none, and returns once they are durable. An event whose id is known with the same
+   * content is a counted duplicate.
+   *
+   * @throws InvalidEventError naming the event, the field and the reason.
+   * @throws BusyError if another process held the lock for too long; nothing was written.
+   */
+  append(events: readonly NewEvent[], options?: { readonly writer?: EventWriter }): Promise<AppendResult>;
+  /**
+   * Appends events that another log already accepted: they are not judged again, and keep their place and hash
+   * where they continue this chain.
+   */
+  appendAccepted(request: AppendRequest): Promise<AppendResult>;
+  /** Streams events in the order of `seq`. */
+  read(query?: EventQuery): AsyncIterable<StoredEvent>;
+  head(): Promise<Head>;
+  /** Checks the log, and with `rebuild` every table against a replay. Changes nothing. */
+  verify(options?: VerifyOptions): Promise<VerifyReport>;
+  close(): Promise<void>;
+}
+
+/** Builds a ledger over a store. */
+export function createLedger(store: LedgerStore, clock: Clock): Ledger {
+  const commits = new GroupCommit(store.events);
+  return {
+    kind: store.kind, url: store.url, created: store.created, schemaVersion: store.schemaVersion, clock,
+    custody: store.custody, rows: store.rows, scan: store.scan, state: store.state, leaders: store.leaders,
+    append: async (events, options = {}) => {
+      const parsed = events.map((event, index) => parseNewEvent(event, index, options.writer ?? 'anyone'));
+      return commits.append({ events: parsed });
+    },
+    appendAccepted: (request) => commits.append(request),
+    read: (query = {}) => store.events.read(query),
+    head: () => store.events.head(),
+    verify: (options = {}) => store.verify(options),
+    close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}
