@@ -70,6 +70,8 @@ export interface RowProblem {
 
 /** Rows that this ledger holds: the reconciler's port, and the orchestrator's writes and reads. */
 export interface OwnTaskRows extends TaskRows {
+  /** How many rows there are. */
+  count(): Promise<number>;
   /** Merges rows under the terminal write guard, each on its own. */
   put(rows: readonly TaskRow[]): Promise<readonly RowPutResult[]>;
   /** Streams rows by task id; `onProblem` hears of those that can't be read. */

@@ -67,6 +67,7 @@ export function memoryTaskRows(
         if (slot !== undefined && String(slot.version) === version && lastSeq === custody_seq) slot.needsCheck = false;
       }
     },
+    count: async () => slots.size,
     put: async (rows) => rows.map(put),
     async *list(query): AsyncGenerator<LoadedRow, void> {
       for (const [, slot] of ordered()) {

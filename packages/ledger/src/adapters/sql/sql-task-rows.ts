@@ -27,6 +27,11 @@ export function sqlTaskRows(context: SqlContext, environment: RowEnvironment): O
     },
     update: (updates) => updateRows(context, environment, updates),
     confirm: (rows) => writer.transaction().execute((db) => confirmRows(db, ledger, rows)),
+    count: async () => {
+      const row = await reader.selectFrom('task_row').select(({ fn }) => fn.countAll<number>().as('count')).where('ledger', '=', ledger)
+        .executeTakeFirstOrThrow();
+      return Number(row.count);
+    },
     put: (rows) =>
       writer.transaction().execute(async (db) => {
         const results: RowPutResult[] = [];

@@ -1,0 +1,65 @@
+import type { JsonObject } from '@custody/ledger';
+import type { PlanEntry } from './plan-hash.ts';
+
+/** A task that a pass could not heal, and why. */
+export interface FailedTask {
+  readonly task_id: string;
+  readonly error: string;
+}
+
+/** What a dry run adds: what would be done, and the name to apply exactly that. */
+export interface Planned {
+  readonly plan?: readonly PlanEntry[];
+  readonly plan_hash?: string;
+}
+
+/** What a backfill did. */
+export interface BackfillReport extends Planned {
+  readonly trigger: 'boot_backfill';
+  /** Rows that were looked at. */
+  readonly examined: number;
+  readonly refreshed: readonly string[];
+  readonly failed: readonly FailedTask[];
+  /** Healed rows whose evidence event the log could not take; it is written later. */
+  readonly evidence_missing: readonly string[];
+}
+
+/** What became of one run or invocation that nobody alive owned. */
+export type OrphanOutcome = JsonObject & { readonly action: string };
+
+/** What a sweep did. */
+export interface SweepReport extends Planned {
+  readonly trigger: 'sweep_refresh';
+  readonly events_scanned: number;
+  readonly refreshed: readonly string[];
+  /** Tasks whose runs settled while they were not terminal; the next sweeps look again. */
+  readonly deferred: readonly string[];
+  readonly orphans: readonly OrphanOutcome[];
+  readonly requeued: readonly string[];
+  readonly failed: readonly FailedTask[];
+  readonly evidence_missing: readonly string[];
+}
+
+/** What a clear did. */
+export interface ClearReport extends Planned {
+  readonly trigger: 'kill_path_clear';
+  readonly task_id: string;
+  readonly refreshed: boolean;
+  readonly failed: readonly FailedTask[];
+}
+
+/** The answer when the plan that was to be applied is no longer the one that would be made. Nothing was written. */
+export interface PlanChanged {
+  readonly outcome: 'refused';
+  readonly reason: 'plan_changed';
+  readonly expected: string;
+  readonly plan_hash: string;
+}
+
+/** How a pass is run. */
+export interface PassOptions {
+  /** Say what would be done, and write nothing. */
+  readonly dryRun?: boolean;
+  /** Apply exactly the plan with this hash, or nothing. */
+  readonly plan?: string;
+}

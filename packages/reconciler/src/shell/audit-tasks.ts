@@ -1,0 +1,77 @@
+import { compareCodePoints, evidenceOf, isTerminalStatus, openAttemptIds } from '@custody/ledger';
+import type { CustodyTotals, JsonValue, Ledger, TaskCustody, TaskRow } from '@custody/ledger';
+import { audit, auditSource } from '../core/audit.ts';
+import type { Audit } from '../core/audit.ts';
+import { isDisclosed, storedList } from '../core/disclosure.ts';
+import { isEvidenceStale } from '../core/stale-evidence.ts';
+import type { ParkedItem } from '../core/parked.ts';
+import { PARK_AFTER } from '../core/parked.ts';
+import { loadFailures } from './failure-log.ts';
+import { pagesOf } from './heal-rows.ts';
+import type { HealContext } from './heal-rows.ts';
+
+/** What one task owes beside what its row says. */
+export interface TaskAudit {
+  readonly task_id: string;
+  /** Status of the row; null when there is none. */
+  readonly status: string | null;
+  readonly terminal: boolean;
+  readonly audit: Audit;
+  /** The list stored on the row. */
+  readonly stored: JsonValue;
+  /** True if the row says what the log says. */
+  readonly current: boolean;
+  /** Open runs that hold the task itself. */
+  readonly open_attempts: readonly string[];
+}
+
+/** What a ledger owes. */
+export interface AuditReport {
+  readonly tasks: readonly TaskAudit[];
+  readonly totals: Pick<CustodyTotals, 'open_runs' | 'pending_invocations' | 'undisposed_patches' | 'oldest_unreconciled_at'>;
+  /** Tasks that failed to heal again and again; sweeps leave them alone. */
+  readonly parked: readonly (ParkedItem & { readonly task_id: string })[];
+}
+
+/** Audits tasks for a person; nothing is stored. Without ids: the tasks that owe something. */
+export async function auditTasks(context: HealContext, taskIds: readonly string[] | null): Promise<AuditReport> {
+  const { ledger } = context;
+  const ids = taskIds ?? (await ledger.custody.owingTaskIds());
+  const readable = await ledger.custody.isReadable();
+  const tasks: TaskAudit[] = [];
+  for (const page of pagesOf(ids)) {
+    const custodies = await ledger.custody.tasks(page);
+    for (const id of page) {
+      const custody = custodies.get(id);
+      if (custody !== undefined) tasks.push(auditOne(custody, (await context.rows.load(id))?.row ?? null, readable));
+    }
+  }
+  const { open_runs, pending_invocations, undisposed_patches, oldest_unreconciled_at } = await ledger.custody.totals();
+  const failures = await loadFailures(ledger.state);
+  return {
+    tasks,
+    totals: { open_runs, pending_invocations, undisposed_patches, oldest_unreconciled_at },
+    parked: [...failures].filter(([, item]) => item.failures >= PARK_AFTER).map(([task_id, item]) => ({ task_id, ...item })),
+  };
+}
+
+function auditOne(custody: TaskCustody, row: TaskRow | null, readable: boolean): TaskAudit {
+  const result = audit(custody.task_id, 'audit', auditSource(custody, readable));
+  const value = row?.value ?? {};
+  return {
+    task_id: custody.task_id,
+    status: row?.status ?? null,
+    terminal: row !== null && isTerminalStatus(row.status),
+    audit: result,
+    stored: storedList(value),
+    current: isDisclosed(value, result) && !isEvidenceStale(value, evidenceOf(custody, readable)),
+    open_attempts: openAttemptIds(custody),
+  };
+}
+
+/** Ids of all tasks that have a row or owe something. */
+export async function allTaskIds(ledger: Ledger): Promise<readonly string[]> {
+  const ids = new Set(await ledger.custody.owingTaskIds());
+  for await (const { row } of ledger.rows.list({})) ids.add(row.task_id);
+  return [...ids].sort(compareCodePoints);
+}
