@@ -53,3 +53,10 @@ export type { SettleScan, SettleScanResult, StateStore } from './ports/settle-sc
 export type {
   ConfirmedRow, LoadedRow, OwnTaskRows, RowProblem, RowPutResult, RowUpdate, RowUpdateResult, TaskRows,
 } from './ports/task-rows.ts';
+
+export { childDrivesOf, effectiveRow } from './core/effective-row.ts';
+export type { ReplicaLookup, RowLookup } from './core/effective-row.ts';
+export { frameHandoff, handoffOf } from './core/handoff.ts';
+export { noticeOf } from './core/notice.ts';
+export type { ReplicaReader } from './ports/replica-reader.ts';
+export { readEffectiveRow } from './shell/read-effective-row.ts';

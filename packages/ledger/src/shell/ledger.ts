@@ -8,6 +8,7 @@ import type { CustodyReader } from '../ports/custody-reader.ts';
 import type { EventQuery, Head } from '../ports/event-store.ts';
 import type { LeaderStore } from '../ports/leader-store.ts';
 import type { LedgerStore, VerifyOptions, VerifyReport } from '../ports/ledger-store.ts';
+import type { ReplicaReader } from '../ports/replica-reader.ts';
 import type { SettleScan, StateStore } from '../ports/settle-scan.ts';
 import type { OwnTaskRows } from '../ports/task-rows.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -25,6 +26,8 @@ export interface Ledger extends AsyncDisposable {
   readonly scan: SettleScan;
   readonly state: StateStore;
   readonly leaders: LeaderStore;
+  /** Copies of rows on children's drives; null on stores without a data root. */
+  readonly replicas: ReplicaReader | null;
   /**
    * Appends events, all or none, and returns once they are durable. An event whose id is known with the same
    * content is a counted duplicate.
@@ -51,7 +54,7 @@ export function createLedger(store: LedgerStore, clock: Clock): Ledger {
   const commits = new GroupCommit(store.events);
   return {
     kind: store.kind, url: store.url, created: store.created, schemaVersion: store.schemaVersion, clock,
-    custody: store.custody, rows: store.rows, scan: store.scan, state: store.state, leaders: store.leaders,
+    custody: store.custody, rows: store.rows, scan: store.scan, state: store.state, leaders: store.leaders, replicas: store.replicas ?? null,
     append: async (events, options = {}) => {
       const parsed = events.map((event, index) => parseNewEvent(event, index, options.writer ?? 'anyone'));
       return commits.append({ events: parsed });
