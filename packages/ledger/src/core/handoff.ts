@@ -52,7 +52,7 @@ function bounded(field: string, items: readonly JsonValue[]): JsonObject {
 }
 
 function itemsOf(list: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(list) ? list : [];
+  return Array.isArray(list) ? (list as readonly JsonValue[]) : [];
 }
 
 function toText(item: JsonValue): string {
