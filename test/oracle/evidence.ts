@@ -37,7 +37,11 @@ const MAX_PROFILE_LENGTH = 32;
 /** The execution evidence of a task, from the rows that name it themselves; review-owned runs don't count. */
 export function evidenceOf(fold: Fold, taskId: string): Evidence {
   const all = fold.rowsOfTask.get(taskId) ?? [];
-  const rows = all.filter((row) => !isOfReview(fold, row));
+  const panels = new Set(
+    all.filter((row) => isEvidence(row) && isOfReview(fold, row)).map((row) => text(row, 'run_id')),
+  );
+  panels.delete('');
+  const rows = all.filter((row) => !panels.has(text(row, 'run_id')) && !isOfReview(fold, row));
   const ofType = (type: string) => rows.filter((row) => text(row, 'type') === type);
   const verdicts = verdictsOf(rows);
   const started = new Set([
@@ -75,6 +79,11 @@ export function evidenceOf(fold: Fold, taskId: string): Evidence {
 export function substrateOf(evidence: Evidence): 'harness_used' | 'harness_attempted' | 'native_only' {
   if (evidence.delegated_runs_succeeded > 0) return 'harness_used';
   return evidence.delegated_runs_started > 0 ? 'harness_attempted' : 'native_only';
+}
+
+/** A run that nobody saw start is a panel's as soon as one row of its start or end says so. */
+function isEvidence(row: JsonObject): boolean {
+  return /^delegate_run_(started|settled|closed_absent)$/.test(text(row, 'type'));
 }
 
 function isOfReview(fold: Fold, row: JsonObject): boolean {

@@ -20,9 +20,13 @@ export interface Fold {
 /** Replays the log of a data root from zero. */
 export function foldRoot(root: string): Fold {
   const chain = readChain(root);
-  const rows = custodyRows(chain);
+  return { ...foldRows(custodyRows(chain)), isReadable: chain !== null };
+}
+
+/** Folds custody rows that stand in chain order. */
+export function foldRows(rows: readonly JsonObject[]): Fold {
   return {
-    isReadable: chain !== null,
+    isReadable: true,
     rowsOfTask: groupByTask(rows),
     runs: foldRuns(rows),
     invocations: foldInvocations(rows),

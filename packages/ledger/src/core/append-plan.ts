@@ -8,6 +8,11 @@ import type { NewEvent, RecordedEvent, StoredEvent } from './recorded-event.ts';
 /** One request of a group commit: its events are written all or not at all. */
 export interface AppendRequest {
   readonly events: readonly NewEvent[];
+  /**
+   * True for events that another log took already: nothing is asked of them and nothing is added to them,
+   * since a row without a task counts for no task there.
+   */
+  readonly accepted?: boolean;
   /** The same events as another ledger exported them; places and hashes are kept where they continue the chain. */
   readonly exact?: readonly StoredEvent[];
 }
@@ -47,7 +52,7 @@ export function planAppend(requests: readonly AppendRequest[], context: AppendCo
   const known = new Map(context.known);
   const outcomes: ({ readonly events: readonly PlacedEvent[] } | InvalidEventError)[] = [];
   for (const request of requests) {
-    const problem = findProblem(request.events, known, context.fold);
+    const problem = findProblem(request, known, context.fold);
     outcomes.push(problem ?? { events: placeAll(request, { context, known, stored }) });
   }
   return { stored, outcomes };
@@ -55,7 +60,7 @@ export function planAppend(requests: readonly AppendRequest[], context: AppendCo
 
 /** Everything that could refuse the request, found before the fold is touched. */
 function findProblem(
-  events: readonly NewEvent[],
+  { events, accepted }: AppendRequest,
   known: ReadonlyMap<string, RecordedEvent>,
   fold: CustodyFold,
 ): InvalidEventError | null {
@@ -63,7 +68,7 @@ function findProblem(
   const startedHere = new Set<string>();
   for (const [index, event] of events.entries()) {
     if (event.type === 'run.started') startedHere.add(textOf(event, 'run_id'));
-    const problem = findConflict(event, index, { known, here }) ?? findOrphan(event, index, { fold, startedHere });
+    const problem = findConflict(event, index, { known, here }) ?? (accepted === true ? null : findOrphan(event, index, { fold, startedHere }));
     if (problem !== null) return problem;
     if (event.id !== undefined) here.set(event.id, event);
   }
@@ -109,7 +114,7 @@ function placeAll(
   return request.events.map((event, index) => {
     const twin = event.id === undefined ? undefined : state.known.get(event.id);
     if (twin !== undefined) return { id: twin.id, seq: twin.seq, duplicate: true };
-    const placed = placeOne(event, request.exact?.[index], state);
+    const placed = placeOne(event, { exact: request.exact?.[index], accepted: request.accepted === true }, state);
     state.stored.push(placed);
     state.known.set(placed.event.id, placed.event);
     state.context.fold.apply(placed.event);
@@ -119,13 +124,13 @@ function placeAll(
 
 function placeOne(
   event: NewEvent,
-  exact: StoredEvent | undefined,
+  { exact, accepted }: { readonly exact: StoredEvent | undefined; readonly accepted: boolean },
   { context, stored }: { readonly context: AppendContext; readonly stored: readonly StoredEvent[] },
 ): StoredEvent {
   const last = stored.at(-1)?.event ?? context.head;
   const seq = last.seq + 1;
   if (exact !== undefined && exact.event.seq === seq && chainHash(last.hash, exact.text) === exact.event.hash) return exact;
-  const owner = event.task_id ?? ownerOf(event, context.fold);
+  const owner = event.task_id ?? (accepted ? undefined : ownerOf(event, context.fold));
   const complete = owner === undefined ? event : { ...event, task_id: owner };
   return chainEvent(complete, event.id ?? context.newId(), {
     seq, previousHash: last.hash, recordedAt: context.recordedAt, epoch: context.head.epoch,

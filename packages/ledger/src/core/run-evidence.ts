@@ -89,7 +89,7 @@ export function foldEvidence(evidence: RunEvidence, event: RecordedEvent): RunEv
     case 'run.settled':
       return foldVerdict(evidence, event);
     case 'run.closed_absent':
-      return evidence.settled ? evidence : { ...evidence, settled: true };
+      return { ...evidence, settled: true, review_owned: evidence.review_owned || isReviewSource(event['source']) };
     default:
       return evidence;
   }

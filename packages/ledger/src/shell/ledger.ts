@@ -40,7 +40,7 @@ export interface Ledger extends AsyncDisposable {
    * Appends events that another log already accepted: they are not judged again, and keep their place and hash
    * where they continue this chain.
    */
-  appendAccepted(request: AppendRequest): Promise<AppendResult>;
+  appendAccepted(request: Omit<AppendRequest, 'accepted'>): Promise<AppendResult>;
   /** Streams events in the order of `seq`. */
   read(query?: EventQuery): AsyncIterable<StoredEvent>;
   head(): Promise<Head>;
@@ -59,7 +59,7 @@ export function createLedger(store: LedgerStore, clock: Clock): Ledger {
       const parsed = events.map((event, index) => parseNewEvent(event, index, options.writer ?? 'anyone'));
       return commits.append({ events: parsed });
     },
-    appendAccepted: (request) => commits.append(request),
+    appendAccepted: (request) => commits.append({ ...request, accepted: true }),
     read: (query = {}) => store.events.read(query),
     head: () => store.events.head(),
     verify: (options = {}) => store.verify(options),

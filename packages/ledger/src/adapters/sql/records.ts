@@ -24,8 +24,8 @@ export function toEventRow(ledger: string, { event, text }: StoredEvent): Insert
   const runId = event['run_id'];
   return {
     ledger, seq: event.seq, id: event.id, type: event.type, hash: event.hash, text,
-    task_id: typeof taskId === 'string' ? taskId : null,
-    run_id: typeof runId === 'string' ? runId : null,
+    task_id: typeof taskId === 'string' && taskId !== '' ? taskId : null,
+    run_id: typeof runId === 'string' && runId !== '' ? runId : null,
   };
 }
 

@@ -1,7 +1,7 @@
 import { isTerminalStatus, joinRow, mergeRow, splitRow, withLiveFields } from '../../core/task-row.ts';
 import type { RowParts, TaskRow } from '../../core/task-row.ts';
 import { compareCodePoints } from '../../core/json.ts';
-import { InvalidEventError, InvalidRowError } from '../../errors.ts';
+import { InvalidEventError } from '../../errors.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
 import type { ConfirmedRow, LoadedRow, OwnTaskRows, RowPutResult, RowUpdate, RowUpdateResult } from '../../ports/task-rows.ts';
 import { appendInTransaction } from './sql-event-store.ts';
@@ -108,9 +108,6 @@ async function confirmRows(db: Db, ledger: string, rows: readonly ConfirmedRow[]
 async function putRow(db: Db, { ledger, now }: { readonly ledger: string; readonly now: string }, row: TaskRow): Promise<RowPutResult> {
   const stored = await db.selectFrom('task_row').select(['task_id', 'version', 'frozen', 'added', 'live', 'is_terminal'])
     .where('ledger', '=', ledger).where('task_id', '=', row.task_id).executeTakeFirst();
-  if (row.status === '') {
-    throw new InvalidRowError('status must be a non-empty string', { hint: 'Give every row its status.', facts: { task_id: row.task_id, field: 'status' } });
-  }
   const merge = mergeRow(stored === undefined ? null : joinRow(stored, row.task_id), row, now);
   if (merge.outcome === 'refused') return { outcome: 'refused', reason: 'row_frozen', task_id: row.task_id, fields: merge.fields };
   if (merge.outcome === 'unchanged') return { outcome: 'unchanged', task_id: row.task_id };

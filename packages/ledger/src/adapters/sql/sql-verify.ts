@@ -101,7 +101,7 @@ function wrongColumn(row: EventColumns, event: JsonObject): string | null {
   const columns = { seq: row.seq, id: row.id, type: row.type, task_id: row.task_id, run_id: row.run_id };
   for (const [name, value] of Object.entries(columns)) {
     const told = event[name];
-    const expected = typeof told === 'string' || typeof told === 'number' ? told : null;
+    const expected = (typeof told === 'string' && told !== '') || typeof told === 'number' ? told : null;
     if (expected !== value) return name;
   }
   return null;
