@@ -1,15 +1,15 @@
 import { CustodyFold } from '../../core/custody-fold.ts';
-import { chainHash, GENESIS_HASH } from '../../core/event-hash.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { RecordedEvent, StoredEvent } from '../../core/recorded-event.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
 import type { LeaderStore } from '../../ports/leader-store.ts';
-import type { LedgerStore, VerifyProblem } from '../../ports/ledger-store.ts';
+import type { LedgerStore } from '../../ports/ledger-store.ts';
 import type { SettleScan, StateStore } from '../../ports/settle-scan.ts';
 import { memoryCustodyReader } from './memory-custody-reader.ts';
 import { memoryEventStore } from './memory-event-store.ts';
 import type { MemoryLog } from './memory-event-store.ts';
 import { memoryTaskRows } from './memory-task-rows.ts';
+import { verifyMemory } from './memory-verify.ts';
 
 /** A ledger that lives as long as its process: the reference of the contract suite, and the double in tests. */
 export function memoryStore(options: { readonly clock: Clock; readonly newId: NewId }): LedgerStore {
@@ -34,22 +34,9 @@ export function memoryStore(options: { readonly clock: Clock; readonly newId: Ne
     scan: memorySettleScan(log),
     state: memoryStateStore(),
     leaders: memoryLeaderStore(options.clock),
-    verify: async () => {
-      const problems = verifyChain(log.stored);
-      const head = await events.head();
-      return { ok: problems.length === 0, events: log.stored.length, head_seq: head.seq, head_hash: head.hash, problems, notes: [] };
-    },
+    verify: async (request) => verifyMemory(log, request),
     close: async () => undefined,
   };
-}
-
-function verifyChain(stored: readonly StoredEvent[]): readonly VerifyProblem[] {
-  let previous = GENESIS_HASH;
-  for (const { event, text } of stored) {
-    if (chainHash(previous, text) !== event.hash) return [{ code: 'hash_mismatch', message: 'the stored text does not match its hash', seq: event.seq }];
-    previous = event.hash;
-  }
-  return [];
 }
 
 function memorySettleScan(log: MemoryLog): SettleScan {
@@ -58,7 +45,7 @@ function memorySettleScan(log: MemoryLog): SettleScan {
       const known = typeof position?.['seq'] === 'number' && position['incarnation'] === log.incarnation ? position['seq'] : 0;
       const fresh = log.stored.slice(known).map((item) => item.event);
       const settled = fresh.filter((event) => event.type === 'run.settled' || event.type === 'run.closed_absent');
-      const taskIds = settled.flatMap((event) => (typeof event['task_id'] === 'string' ? [event['task_id']] : []));
+      const taskIds = settled.flatMap((event) => (typeof event['task_id'] === 'string' && event['task_id'] !== '' ? [event['task_id']] : []));
       return {
         outcome: 'scanned', task_ids: [...new Set(taskIds)], scanned: fresh.length,
         next: { seq: log.stored.length, incarnation: log.incarnation }, moved: fresh.length > 0,
