@@ -27,7 +27,9 @@ export function findLimitFault(value: unknown, path: readonly string[] = []): Li
       return null;
     case 'object':
       return value === null ? null : nestedFault(value, path);
-    default:
+    case 'bigint':
+    case 'function':
+    case 'symbol':
       return { field, problem: `is a ${typeof value}, which JSON cannot hold` };
   }
 }
@@ -41,11 +43,15 @@ function textFault(text: string, field: string): LimitFault | null {
 function nestedFault(value: object, path: readonly string[]): LimitFault | null {
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
-      const fault = findLimitFault(item, [...path, String(index)]);
+      const place = [...path, String(index)];
+      // JSON would make it null, and the event then differ from the one handed in.
+      if (item === undefined) return { field: place.join('.'), problem: 'is undefined, which JSON cannot hold' };
+      const fault = findLimitFault(item, place);
       if (fault !== null) return fault;
     }
     return null;
   }
+  if (!isPlain(value)) return { field: path.join('.'), problem: 'is an object of a class, such as a date or a map, which JSON cannot hold' };
   for (const [key, item] of Object.entries(value as Record<string, JsonValue>)) {
     const place = [...path, key];
     if (key === '__proto__') return { field: place.join('.'), problem: 'is a reserved key' };
@@ -53,4 +59,10 @@ function nestedFault(value: object, path: readonly string[]): LimitFault | null 
     if (fault !== null) return fault;
   }
   return null;
+}
+
+/** A date or a map would be printed as something else than what was handed in. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
