@@ -1,4 +1,5 @@
 import type { Head, JsonValue, Ledger } from '@custody/ledger';
+import { compareCodePoints } from '@custody/ledger';
 import { collect } from '../support/collect.ts';
 
 /** Everything that a ledger tells, as plain JSON: two ledgers with equal snapshots can't be told apart. */
@@ -34,7 +35,9 @@ async function custodyOf(
 ): Promise<JsonValue> {
   const { custody } = ledger;
   const idsOf = (key: string) =>
-    [...new Set(events.map((event) => event[key]).filter((id) => typeof id === 'string'))].sort();
+    [...new Set(events.map((event) => event[key]).filter((id) => typeof id === 'string'))].sort(
+      compareCodePoints,
+    );
   const tasks = await custody.tasks(idsOf('task_id'));
   const answers = {
     tasks: [...tasks].map(([id, task]) => [
@@ -58,5 +61,5 @@ async function custodyOf(
 }
 
 function sortedBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly T[] {
-  return [...items].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  return [...items].sort((a, b) => compareCodePoints(keyOf(a), keyOf(b)));
 }

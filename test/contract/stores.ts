@@ -8,6 +8,8 @@ import { onTestFinished } from 'vitest';
 /** One ledger under test, and ways to come to it again. */
 export interface OpenStore {
   readonly ledger: Ledger;
+  /** The folder that holds the store; null when nothing is on disk. */
+  readonly directory: string | null;
   /** Closes the ledger and opens its place anew. */
   reopen(): Promise<Ledger>;
   /** One more handle on the same place, as another process would have it. */
@@ -30,7 +32,7 @@ const memory: StoreKind = {
   open: async (options = {}) => {
     const ledger = await openLedger('memory:', options);
     const refuse = () => Promise.reject(new Error('a memory ledger has one handle'));
-    return { ledger, reopen: refuse, another: refuse, dispose: () => ledger.close() };
+    return { ledger, directory: null, reopen: refuse, another: refuse, dispose: () => ledger.close() };
   },
 };
 
@@ -52,6 +54,7 @@ function durable(name: string, urlIn: (directory: string) => string): StoreKind 
       };
       const store: OpenStore = {
         ledger: await open(),
+        directory,
         reopen: async () => {
           await closeAll();
           return open();

@@ -57,6 +57,22 @@ export function projectKeys(events: readonly UnplacedEvent[], fold: CustodyFold)
   return projects;
 }
 
+/**
+ * The evidence that must be in the fold too, as pairs of task and run, once the runs of {@link foldKeys} are:
+ * an event that names no task is written to the owner of its run.
+ */
+export function evidencePairs(keys: FoldKeys, fold: CustodyFold): readonly (readonly [taskId: string, runId: string])[] {
+  const evidence = new Set(keys.evidence);
+  for (const runId of keys.runIds) {
+    const owner = fold.runs.get(runId)?.task_id ?? '';
+    if (owner !== '') evidence.add(evidenceKey(owner, runId));
+  }
+  return [...evidence].map((key) => {
+    const [taskId = '', runId = ''] = key.split('\u0000');
+    return [taskId, runId];
+  });
+}
+
 function add(set: Set<string>, id: string): void {
   if (id !== '') set.add(id);
 }

@@ -28,7 +28,7 @@ export interface CustodyReader {
   pendingInvocations(): Promise<readonly InvocationRecord[]>;
   /** Ids of the tasks that owe something, by code point. */
   owingTaskIds(): Promise<readonly string[]>;
-  /** Containment faults that nothing newer closed. */
+  /** Containment faults that nothing newer closed, by run id. */
   openFaults(): Promise<readonly ContainmentRecord[]>;
   totals(): Promise<CustodyTotals>;
 }

@@ -22,7 +22,8 @@ export function memoryCustodyReader(log: MemoryLog): CustodyReader {
       const invocations = [...fold.invocations.values()].filter(isOwedInvocation).map((item) => item.task_id);
       return [...new Set([...runs, ...invocations])].filter((id) => id !== '').sort(compareCodePoints);
     },
-    openFaults: async () => [...fold.containment.values()].filter(isFaultOpen),
+    openFaults: async () =>
+      [...fold.containment.values()].filter(isFaultOpen).sort((a, b) => compareCodePoints(a.run_id, b.run_id)),
     totals: async () => {
       const debts = [...fold.runs.values()].map(debtsOfRun);
       const pending = [...fold.invocations.values()].filter(isOwedInvocation);

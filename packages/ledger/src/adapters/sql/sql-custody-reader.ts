@@ -37,7 +37,8 @@ export function sqlCustodyReader(context: SqlContext): CustodyReader {
     },
     owingTaskIds: () => readOwingTaskIds(context),
     openFaults: async () => {
-      const rows = await reader.selectFrom('containment').select('record').where('ledger', '=', ledger).where('is_open', '=', 1).execute();
+      const rows = await reader.selectFrom('containment').select('record').where('ledger', '=', ledger).where('is_open', '=', 1)
+        .orderBy('run_id').execute();
       return rows.map((row) => parseRecord(row.record));
     },
     totals: () => reader.transaction().execute((db) => readTotals(db, ledger)),
