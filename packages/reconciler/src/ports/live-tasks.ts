@@ -4,8 +4,12 @@
  */
 export type LiveTaskIds = Iterable<string> | null | (() => Iterable<string> | null | Promise<Iterable<string> | null>);
 
-/** Asks for the live tasks, now. */
+/** Asks for the live tasks, now. A question that fails is unknown, too. */
 export async function readLiveTasks(live: LiveTaskIds | undefined): Promise<ReadonlySet<string> | null> {
-  const answer = typeof live === 'function' ? await live() : live;
-  return answer === null || answer === undefined ? null : new Set(answer);
+  try {
+    const answer = typeof live === 'function' ? await live() : live;
+    return answer === null || answer === undefined ? null : new Set(answer);
+  } catch {
+    return null;
+  }
 }
