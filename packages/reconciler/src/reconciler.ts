@@ -92,7 +92,7 @@ export function createReconciler(ledger: Ledger, options: ReconcilerOptions = {}
     audit: async (taskIds, { all = false } = {}) =>
       auditTasks(context, taskIds !== undefined && taskIds.length > 0 ? taskIds : all ? await allTaskIds(ledger) : null),
     stats: () => readStats(ledger),
-    run: (run) =>
+    run: async (run) =>
       runLoop({
         passes: { backfill: () => reconciler.backfill(), sweep: () => reconciler.sweep() },
         schedule: run.once === true && run.every === undefined && run.cron === undefined ? toSchedule({ every: '30s' }) : toSchedule(run),
