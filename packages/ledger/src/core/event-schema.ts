@@ -51,6 +51,7 @@ const started = {
   role: z.enum(['attempt', 'delegate']).optional(), invocation_id: text, model: text, profile_id: text, ledger_root: text,
   access: text, mode: text, isolation: text, delegated: flag,
   effort: nullableText, processing_preference: nullableText, row_effort: nullableText, shape: object,
+  process: object,
 };
 
 const settled = {
@@ -77,7 +78,8 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   'run.settle_failed': z.looseObject({ ...ofRun, step: text, reason: text }),
   'run.closed_absent': z.looseObject({ ...ofRun, reason: text }),
   'run.cancel_outcome': z.looseObject({ ...ofRun, outcome: text }),
-  'run.reconciled': z.looseObject({ ...ofRun, action: text }),
+  // Of a run, or of an invocation that has none yet.
+  'run.reconciled': z.looseObject({ ...envelope, invocation_id: id.optional(), action: text }),
   'output.spilled': z.looseObject({ ...ofRun, staged: flag, artifact: text, sha256: text, full_content: flag }),
   'output.consumed': z.looseObject({ ...ofRun, sha256: text, reader_task_id: text }),
   'output.left_unread': z.looseObject(ofRun),

@@ -120,6 +120,9 @@ function mergeFacts(known: RunRecord | null, row: JsonObject): RunFacts {
   for (const name of FIRST_TRUTHY) facts[name] = known?.facts[name] || textOf(row, name) || (DEFAULTS[name] ?? '');
   for (const name of FIRST_GIVEN) facts[name] = known?.facts[name] ?? givenText(row, name);
   facts['work_order_source_request'] = firstObject(known?.facts['work_order_source_request'], row['work_order_source_request']);
+  // How a local process is told from others with its pid; a repeat can't put another process in its place.
+  const processIdentity = firstObject(known?.facts['process'], row['process']);
+  if (Object.keys(processIdentity).length > 0) facts['process'] = processIdentity;
   const shapeOwner = known !== null && known.facts['access'] !== '' ? known.facts : null;
   for (const name of SHAPE) facts[name] = shapeOwner?.[name] ?? textOf(row, name);
   facts['delegated'] = shapeOwner === null ? isTruthy(row['delegated'] ?? null) : (shapeOwner['delegated'] ?? false);
