@@ -1,0 +1,41 @@
+import type { CommandContext } from '../command-context.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { EXIT } from '../exit-code.ts';
+import { loadRow } from '../load-row.ts';
+import { withLedger } from '../open-store.ts';
+import { onOneLine } from '../output/compact-json.ts';
+import { printRawReport } from '../output/raw-report.ts';
+import { printRefusal } from '../output/report.ts';
+import { inspectionText, toTimeline } from '../output/timeline.ts';
+import { eventsOfTask } from '../task-events.ts';
+
+/** Prints a task: its row, what it owes, and everything that was recorded of it. */
+export async function inspectTask(
+  context: CommandContext,
+  { taskId }: { readonly taskId: string },
+): Promise<ExitCode> {
+  return withLedger(context, 'look', async (ledger) => {
+    const { printRawObject } = await import('@custody/ledger');
+    const { obligationsOfTask } = await import('../output/obligations-report.ts');
+    const row = await loadRow(ledger, taskId);
+    const custody = (await ledger.custody.tasks([taskId])).get(taskId);
+    const timeline = custody === undefined ? [] : toTimeline(await eventsOfTask(ledger, custody));
+    if (custody === undefined || (row === null && timeline.length === 0)) {
+      return printRefusal(context, { outcome: 'not_found', task_id: taskId }, `there is no task ${taskId}`);
+    }
+    const obligations = obligationsOfTask(custody);
+    const fields = {
+      task_id: JSON.stringify(taskId),
+      status: JSON.stringify(row?.status ?? null),
+      row: row === null ? 'null' : printRawObject(row.raw),
+      obligations: JSON.stringify(obligations),
+      timeline: JSON.stringify(timeline),
+    };
+    await printRawReport(context, fields, () => {
+      const record =
+        row === null ? null : [...row.raw].map(([name, text]) => [name, onOneLine(text)] as const);
+      return inspectionText(`task ${taskId}`, { record, obligations, timeline }, context);
+    });
+    return EXIT.done;
+  });
+}

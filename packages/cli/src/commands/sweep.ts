@@ -1,0 +1,43 @@
+import type { SweepReport } from '@custody/reconciler';
+import type { CommandContext } from '../command-context.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { EXIT } from '../exit-code.ts';
+import { readLiveTaskIds } from '../input/live-tasks.ts';
+import type { GatewayFlag, PassFlags } from '../open-reconciler.ts';
+import { withReconciler } from '../open-reconciler.ts';
+import { failedLines, idList, planLines } from '../output/pass-text.ts';
+import { valueText } from '../output/printable.ts';
+import { printReport } from '../output/report.ts';
+import { printPlanChanged } from './plan-changed.ts';
+
+/** Options of `sweep`. */
+export interface SweepOptions extends PassFlags, GatewayFlag {
+  /** The tasks whose owners are alive, or `@FILE`; not known when absent. */
+  readonly live?: string | undefined;
+}
+
+/** One sweep: orphaned runs through the gateway, then the rows of runs that settled since the last sweep. */
+export async function sweep(context: CommandContext, options: SweepOptions): Promise<ExitCode> {
+  const live = options.live === undefined ? null : await readLiveTaskIds(options.live);
+  return withReconciler(context, options, async (reconciler, pass) => {
+    const report = await reconciler.sweep({ ...pass, live });
+    if ('outcome' in report) return printPlanChanged(context, report);
+    await printReport(context, report, () => humanSweep(report, context));
+    return EXIT.done;
+  });
+}
+
+function humanSweep(report: SweepReport, context: CommandContext): string {
+  const { events_scanned, refreshed, deferred, orphans, failed } = report;
+  const did = report.plan === undefined ? 'refreshed' : 'to refresh';
+  return [
+    ...planLines(report, 'sweep', context),
+    ...orphans.map(
+      (orphan) =>
+        `orphan ${valueText(orphan['run_id'] ?? orphan['invocation_id'])}: ${valueText(orphan.action)}`,
+    ),
+    ...failedLines(failed, context),
+    `${events_scanned} events scanned, ${refreshed.length} ${did}, ${deferred.length} deferred, ${orphans.length} orphans, ${failed.length} failed`,
+    ...(refreshed.length > 0 && report.plan === undefined ? [`${did}: ${idList(refreshed)}`] : []),
+  ].join('\n');
+}

@@ -1,0 +1,49 @@
+import type { LiveTaskIds, PassOptions, Reconciler } from '@custody/reconciler';
+import type { CommandContext } from './command-context.ts';
+import { usageError } from './errors.ts';
+import { toGatewayFactory } from './open-gateway.ts';
+import { withLedger } from './open-store.ts';
+
+/** How a healing pass is asked for. */
+export interface PassFlags {
+  /** Print the plan and write nothing. */
+  readonly dryRun?: boolean | undefined;
+  /** Apply exactly the plan with this hash. */
+  readonly plan?: string | undefined;
+}
+
+/** How runs are asked for. */
+export interface GatewayFlag {
+  /** `none`, `http:URLTEMPLATE` or `process`. */
+  readonly gateway?: string | undefined;
+}
+
+/** What a reconciler needs beyond the ledger. */
+export interface ReconcilerSettings extends PassFlags, GatewayFlag {
+  readonly liveTaskIds?: LiveTaskIds;
+}
+
+/** Opens the store and a reconciler over it; a dry run opens it for reading only, so that it can't write. */
+export async function withReconciler<T>(
+  context: CommandContext,
+  settings: ReconcilerSettings,
+  work: (reconciler: Reconciler, pass: PassOptions) => Promise<T>,
+): Promise<T> {
+  const { dryRun, plan, gateway, liveTaskIds } = settings;
+  if (dryRun === true && plan !== undefined) {
+    throw usageError(
+      '--dry-run and --plan exclude each other',
+      'Make a plan with --dry-run, then apply it with --plan HEX.',
+      { option: '--plan' },
+    );
+  }
+  const factory = await toGatewayFactory(gateway);
+  return withLedger(context, dryRun === true ? 'look' : 'work', async (ledger) => {
+    const { createReconciler } = await import('@custody/reconciler');
+    const reconciler = createReconciler(ledger, {
+      ...(liveTaskIds === undefined ? {} : { liveTaskIds }),
+      ...(factory === undefined ? {} : { gateway: factory }),
+    });
+    return work(reconciler, { dryRun: dryRun ?? false, ...(plan === undefined ? {} : { plan }) });
+  });
+}

@@ -1,0 +1,55 @@
+import type { FailedTask, PlanEntry } from '@custody/reconciler';
+import type { CommandContext } from '../command-context.ts';
+import { printable, valueText } from './printable.ts';
+
+/** More ids than this fill the screen and say nothing more; `--json` has them all. */
+const MAX_SHOWN = 20;
+
+/** A list of ids for people: the first ones, and how many more there are. */
+export function idList(ids: readonly string[]): string {
+  const more = ids.length - MAX_SHOWN;
+  return printable(ids.slice(0, MAX_SHOWN).join(', ')) + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** The tasks that a pass could not heal. */
+export function failedLines(
+  failed: readonly FailedTask[],
+  { paint }: Pick<CommandContext, 'paint'>,
+): readonly string[] {
+  return failed.map(
+    ({ task_id, error }) => `${paint.red('failed')} ${printable(task_id)}: ${printable(error)}`,
+  );
+}
+
+/** A plan for people: each row's live fields before and after, and how to apply exactly this. */
+export function planLines(
+  planned: { readonly plan?: readonly PlanEntry[]; readonly plan_hash?: string },
+  command: string,
+  { paint }: Pick<CommandContext, 'paint'>,
+): readonly string[] {
+  const { plan, plan_hash: hash } = planned;
+  if (plan === undefined || hash === undefined) return [];
+  const lines = plan.slice(0, MAX_SHOWN).flatMap((entry) => entryLines(entry, paint));
+  const more = plan.length - MAX_SHOWN;
+  return [
+    ...lines,
+    ...(more > 0 ? [`and ${more} more rows (--json shows all)`] : []),
+    `nothing was written; apply exactly this with: custody ${command} --plan ${hash}`,
+  ];
+}
+
+function entryLines(
+  { task_id, before, after, because }: PlanEntry,
+  paint: CommandContext['paint'],
+): readonly string[] {
+  const fields = Object.keys(after).filter((field) => field !== 'delegate_terminal_reconciliation');
+  const seqs = because.length === 0 ? '' : paint.dim(` because of seq ${because.slice(-5).join(', ')}`);
+  return [
+    `${paint.bold(printable(task_id))}${seqs}`,
+    ...fields.flatMap((field) => [
+      `  ${field}`,
+      `    ${paint.red(`- ${valueText(before[field])}`)}`,
+      `    ${paint.green(`+ ${valueText(after[field])}`)}`,
+    ]),
+  ];
+}

@@ -1,0 +1,103 @@
+import {
+  BusyError,
+  InvalidEventError,
+  InvalidRowError,
+  RowFrozenError,
+  StoreError,
+  UsageError,
+} from '@custody/ledger';
+import { expect, test } from 'vitest';
+import { usageError } from '../../../packages/cli/src/errors.ts';
+import { exitCodeOf } from '../../../packages/cli/src/exit-code.ts';
+import { errorJson, errorText, toErrorReport } from '../../../packages/cli/src/output/error-report.ts';
+import { printable, shortened, valueText } from '../../../packages/cli/src/output/printable.ts';
+import { renderTable } from '../../../packages/cli/src/output/table.ts';
+import { sinceText, spanText } from '../../../packages/cli/src/output/time-text.ts';
+
+test('what would steer a terminal is shown as its code', () => {
+  expect(printable('a\u001b[31mred\u0007\r\n')).toBe('a\\u{1b}[31mred\\u{7}\\u{d}\\u{a}');
+  expect(printable('left\u202eright')).toBe('left\\u{202e}right');
+  expect(printable('\ud800')).toBe('\\u{d800}');
+  expect(printable('ä 漢 😀')).toBe('ä 漢 😀');
+});
+
+test('values are shown as text, or as JSON', () => {
+  expect(valueText('x')).toBe('x');
+  expect(valueText(['a', 1])).toBe('["a",1]');
+  expect(valueText(undefined)).toBe('null');
+  expect(shortened('abcdef', 4)).toBe('abc…');
+});
+
+test.for([
+  [0, '0s'],
+  [999, '0s'],
+  [61_000, '1m 1s'],
+  [3_600_000, '1h'],
+  [90_061_000, '1d 1h'],
+  [86_400_000 + 61_000, '1d'],
+] as const)('%d ms are %s', ([ms, text]) => {
+  expect(spanText(ms)).toBe(text);
+});
+
+test('a missing moment has no age', () => {
+  expect(sinceText(null, 0)).toBe('-');
+  expect(sinceText('1970-01-01T00:00:00.000Z', 5000)).toBe('5s ago');
+});
+
+test('a table fits its terminal, and no text of a cell is lost', () => {
+  const id = 'run-'.repeat(30);
+  const table = renderTable(['TASK', 'OWES'], [['t-1', id]], { columns: 40, bold: (text) => text });
+
+  const lines = table.trimEnd().split('\n');
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
+  expect(
+    lines
+      .slice(1)
+      .map((line) => line.slice(10).trim())
+      .join(''),
+  ).toContain('run-run-');
+  expect(table.replaceAll(/\s/g, '')).toContain(id);
+});
+
+test.for([
+  [usageError('m', 'h'), 2],
+  [new InvalidEventError('invalid_event', 'm', { field: null, index: 0 }), 2],
+  [new InvalidEventError('event_too_large', 'm', { field: null, index: 0 }), 2],
+  [new InvalidEventError('event_id_conflict', 'm', { field: null, index: 0 }), 2],
+  [new InvalidRowError('m', { hint: 'h' }), 2],
+  [new UsageError('invalid_url', 'm', { hint: 'h' }), 2],
+  [new UsageError('not_supported', 'm', { hint: 'h' }), 2],
+  [new RowFrozenError('t', ['status']), 1],
+  [new StoreError('store_missing', 'm', { hint: 'h' }), 3],
+  [new StoreError('store_corrupt', 'm', { hint: 'h' }), 3],
+  [new StoreError('log_unreadable', 'm', { hint: 'h' }), 3],
+  [new BusyError('m', { hint: 'h' }), 4],
+  [new Error('a bug'), 3],
+] as const)('the exit code of %s is %d', ([error, exitCode]) => {
+  expect(toErrorReport(error).exitCode).toBe(exitCode);
+});
+
+test('an error nobody planned for is told from one that was', () => {
+  expect(toErrorReport(new TypeError('x is undefined'))).toMatchObject({
+    code: 'internal',
+    message: 'unexpected: x is undefined',
+  });
+  expect(toErrorReport('text')).toMatchObject({ code: 'internal', message: 'unexpected: text' });
+  expect(exitCodeOf('internal')).toBe(3);
+});
+
+test('facts stand beside code, message and hint and never hide them', () => {
+  const report = toErrorReport(usageError('m', 'h', { line: 3, code: 'fake', message: 'fake' }));
+
+  expect(JSON.parse(errorJson(report))).toEqual({
+    error: { line: 3, code: 'usage', message: 'm', hint: 'h' },
+  });
+});
+
+test('people get the message, the facts and the hint, one a line', () => {
+  const report = toErrorReport(
+    usageError('bad \u001b[2J', 'do this', { line: 3, field: 'type', path: '/x' }),
+  );
+
+  expect(errorText(report)).toBe('custody: bad \\u{1b}[2J\n  line: 3\nhint: do this\n');
+});
