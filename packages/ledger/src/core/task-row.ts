@@ -1,8 +1,8 @@
 import { InvalidRowError } from '../errors.ts';
 import { isId } from './ids.ts';
-import { isJsonObject, isSameJson, textOf } from './json.ts';
-import type { JsonObject, JsonValue } from './json.ts';
-import { parseRawObject, printCompact, toRaw } from './raw-json.ts';
+import { isJsonObject, textOf } from './json.ts';
+import type { JsonObject } from './json.ts';
+import { isSameRaw, parseRawObject, printCompact, toRaw } from './raw-json.ts';
 import type { RawObject } from './raw-json.ts';
 import type { ExecutionEvidence, Substrate } from './run-evidence.ts';
 
@@ -120,24 +120,17 @@ function effectOf(
   { key, isTerminal }: { readonly key: string; readonly isTerminal: boolean },
 ): 'changed' | 'kept' | 'refused' {
   if (key === 'updated_at' || key === 'ts') return existing.raw.has(key) ? 'kept' : 'changed';
-  const before = existing.value[key];
-  const after = incoming.value[key];
   if (!existing.raw.has(key)) return 'changed';
   if (existing.raw.get(key) === incoming.raw.get(key)) return 'kept';
-  if (!isTerminal) return isSameJson(before, after) && isSafelyParsed(existing, incoming, key) ? 'kept' : 'changed';
+  if (!isTerminal) return isSameRaw(existing.raw.get(key), incoming.raw.get(key)) ? 'kept' : 'changed';
   if (LIVE_KEYS.includes(key)) return 'kept';
-  return isSameJson(frozenPart(key, before), frozenPart(key, after)) && isSafelyParsed(existing, incoming, key) ? 'kept' : 'refused';
+  return isSameRaw(frozenPart(key, existing.raw.get(key)), frozenPart(key, incoming.raw.get(key))) ? 'kept' : 'refused';
 }
 
-/** Two texts with numbers beyond a double are equal only as texts. */
-function isSafelyParsed(existing: TaskRow, incoming: TaskRow, key: string): boolean {
-  const hasLongNumber = /\d{16}|\d[eE][+-]?\d{3}/;
-  return !hasLongNumber.test(existing.raw.get(key) ?? '') && !hasLongNumber.test(incoming.raw.get(key) ?? '');
-}
-
-function frozenPart(key: string, value: JsonValue | undefined): JsonValue | undefined {
-  if (key !== ENVELOPE || !isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !LIVE_ENVELOPE_KEYS.includes(name)));
+/** What of a field is frozen: of the envelope all but the reconciler's keys. */
+function frozenPart(key: string, text: string | undefined): string | undefined {
+  if (key !== ENVELOPE || text === undefined || !isJsonObject(JSON.parse(text))) return text;
+  return printCompact(new Map([...parseRawObject(text)].filter(([name]) => !LIVE_ENVELOPE_KEYS.includes(name))));
 }
 
 /** A first write: the times are the ledger's where the orchestrator gave none. */
