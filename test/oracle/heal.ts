@@ -29,7 +29,7 @@ export function healed(
 }
 
 /** Whether the stored execution evidence has to be written anew. */
-export function isEvidenceStale(row: JsonObject, evidence: Evidence): boolean {
+function isEvidenceStale(row: JsonObject, evidence: Evidence): boolean {
   const stored = storedEvidence(row);
   const isDelegated = stored !== null || COUNTERS.some((key) => Object.hasOwn(row, key));
   if (!isDelegated || evidence.evidence_read_failed) return false;

@@ -17,7 +17,7 @@ export interface OracleAnswer {
   readonly rows_after_cursor_alone: JsonObject;
 }
 
-export interface CursorAnswer {
+interface CursorAnswer {
   readonly deferred: string[];
   readonly refreshed: string[];
 }
@@ -44,12 +44,12 @@ export function oracleOf(root: string): OracleAnswer {
 }
 
 /** Heals all rows in place; the answer names those that changed. */
-export function backfillRows(fold: Fold, rows: Rows): string[] {
+function backfillRows(fold: Fold, rows: Rows): string[] {
   return [...rows.keys()].filter((taskId) => refresh(fold, rows, { taskId, trigger: 'boot_backfill' }));
 }
 
 /** One cursor pass over rows in place, for a batch of tasks of which none is known to be live. */
-export function passCursor(fold: Fold, rows: Rows, batch: readonly string[]): CursorAnswer {
+function passCursor(fold: Fold, rows: Rows, batch: readonly string[]): CursorAnswer {
   const isSettled = (taskId: string) => isTerminal(rows.get(taskId) ?? {});
   const refreshed = batch.filter((taskId) => refresh(fold, rows, { taskId, trigger: 'sweep_refresh' }));
   return { deferred: batch.filter((taskId) => !isSettled(taskId)), refreshed };

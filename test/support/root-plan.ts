@@ -1,4 +1,4 @@
-import type { JsonFields } from './root-json.ts';
+import type { Json, JsonFields } from './root-json.ts';
 import type { Random } from './root-random.ts';
 
 /** What a data root is to hold. */
@@ -27,6 +27,19 @@ export interface RootPlan {
   readonly faultEvents: PlannedEvent[];
   /** How often each kind of trap was laid, by its name. */
   readonly traps: Map<string, number>;
+}
+
+/** What the rows of one run agree on. */
+export interface RunFacts {
+  readonly runId: string;
+  readonly taskId: string;
+  readonly startMs: number;
+  readonly invocationId: string;
+  readonly snapshotId: string;
+  readonly projectId: string;
+  /** As the writers of this run spell its origin; undefined when they leave it out. */
+  readonly source: Json | undefined;
+  readonly start: JsonFields;
 }
 
 /** The time that the invented log spans. */

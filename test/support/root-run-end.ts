@@ -1,8 +1,7 @@
 import type { Json, JsonFields } from './root-json.ts';
 import { floatJson, rawJson } from './root-json.ts';
-import type { RootPlan } from './root-plan.ts';
+import type { RootPlan, RunFacts } from './root-plan.ts';
 import { emit, isTrap, layTrap, SPAN_MS } from './root-plan.ts';
-import type { RunFacts } from './root-runs.ts';
 
 const SETTLED = 'delegate_run_settled';
 const CLOSED_ABSENT = 'delegate_run_closed_absent';

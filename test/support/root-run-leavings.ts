@@ -1,7 +1,6 @@
 import type { Json, JsonFields } from './root-json.ts';
-import type { RootPlan } from './root-plan.ts';
+import type { RootPlan, RunFacts } from './root-plan.ts';
 import { emit, isTrap, layTrap, SPAN_MS, timestamp } from './root-plan.ts';
-import type { RunFacts } from './root-runs.ts';
 
 /** Output: spilled, spilled again with other content, consumed with a right or a wrong sha. */
 export function tellOutput(plan: RootPlan, facts: RunFacts, endMs: number | null): void {

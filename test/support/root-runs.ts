@@ -1,21 +1,8 @@
 import type { Json, JsonFields } from './root-json.ts';
-import type { RootPlan } from './root-plan.ts';
+import type { RootPlan, RunFacts } from './root-plan.ts';
 import { emit, isTrap, layTrap, SPAN_MS } from './root-plan.ts';
 import { tellEnd } from './root-run-end.ts';
 import { tellFaults, tellOutput, tellPatch, tellProject } from './root-run-leavings.ts';
-
-/** What the rows of one run agree on. */
-export interface RunFacts {
-  readonly runId: string;
-  readonly taskId: string;
-  readonly startMs: number;
-  readonly invocationId: string;
-  readonly snapshotId: string;
-  readonly projectId: string;
-  /** As the writers of this run spell its origin; undefined when they leave it out. */
-  readonly source: Json | undefined;
-  readonly start: JsonFields;
-}
 
 /** Ids that a reader may trip over: by sorting, by objects as maps, by case, by length. */
 const ODD_RUN_IDS = [
