@@ -79,7 +79,7 @@ async function take(ledger: Ledger, step: Step): Promise<readonly string[]> {
 }
 
 // On disk every step costs files and syncs; the laws are the same, so fewer histories do there.
-const RUNS: Readonly<Record<string, number>> = { memory: 300, sqlite: 100 };
+const RUNS: Readonly<Record<string, number>> = { memory: 500, sqlite: 100 };
 
 describe.each(STORES)('laws of healing on $name', (kind) => {
   test('13.9: frozen fields never change (P4), evidence counts the changes (P6), a second pass writes nothing (P5), and rows end true (P3)', async () => {

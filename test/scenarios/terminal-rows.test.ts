@@ -244,4 +244,18 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
     const told = (await collect(ledger.read({ after: head.seq }))).filter(({ event }) => EVIDENCE_TYPES.includes(event.type));
     expect(told).toHaveLength(1);
   });
+
+  test('V11: a start that comes last and names another task un-counts the run where its end was counted', async () => {
+    const { ledger } = await kind.open();
+    await ledger.append([{ ...settled('run-1'), task_id: 't-1' }]);
+    await putRow(ledger, failedRow('t-1', [], { subagent_envelope: { execution_evidence: counters(0, 0) } }));
+    const reconciler = createReconciler(ledger);
+    await reconciler.backfill();
+    expect(await evidenceIn(ledger, 't-1')).toMatchObject({ delegated_runs_succeeded: 1 });
+
+    await ledger.append([started('run-1', 't-2', { source: 'review_substrate.panel' })]);
+
+    expect(await reconciler.backfill()).toMatchObject({ refreshed: ['t-1'] });
+    expect(await evidenceIn(ledger, 't-1')).toMatchObject({ delegated_runs_started: 0, delegated_runs_succeeded: 0 });
+  });
 });

@@ -21,7 +21,6 @@ export interface FoldKeys {
   readonly runIds: ReadonlySet<string>;
   readonly invocationIds: ReadonlySet<string>;
   readonly taskIds: ReadonlySet<string>;
-  readonly evidence: ReadonlySet<string>;
 }
 
 /** An event whose place in the log may still be open. */
@@ -32,7 +31,7 @@ const INERT = new Set(['custody.unreconciled', 'custody.reconciled', 'ledger.che
 
 /** What must be in the fold before the events are applied. Projects are looked up in a second step. */
 export function foldKeys(events: readonly UnplacedEvent[]): FoldKeys {
-  const keys = { runIds: new Set<string>(), invocationIds: new Set<string>(), taskIds: new Set<string>(), evidence: new Set<string>() };
+  const keys = { runIds: new Set<string>(), invocationIds: new Set<string>(), taskIds: new Set<string>() };
   for (const event of events) {
     if (INERT.has(event.type) || event.type.startsWith('x.')) continue;
     const runId = textOf(event, 'run_id');
@@ -41,7 +40,6 @@ export function foldKeys(events: readonly UnplacedEvent[]): FoldKeys {
     if (event.type === 'run.started') add(keys.runIds, textOf(event, 'continuation_of'));
     add(keys.invocationIds, textOf(event, 'invocation_id'));
     add(keys.taskIds, taskId);
-    if (runId !== '' && taskId !== '') keys.evidence.add(evidenceKey(taskId, runId));
   }
   return keys;
 }
@@ -55,22 +53,6 @@ export function projectKeys(events: readonly UnplacedEvent[], fold: CustodyFold)
     if (event.type === 'project.retired') add(projects, fold.runs.get(textOf(event, 'run_id'))?.project_id ?? '');
   }
   return projects;
-}
-
-/**
- * The evidence that must be in the fold too, as pairs of task and run, once the runs of {@link foldKeys} are:
- * an event that names no task is written to the owner of its run.
- */
-export function evidencePairs(keys: FoldKeys, fold: CustodyFold): readonly (readonly [taskId: string, runId: string])[] {
-  const evidence = new Set(keys.evidence);
-  for (const runId of keys.runIds) {
-    const owner = fold.runs.get(runId)?.task_id ?? '';
-    if (owner !== '') evidence.add(evidenceKey(owner, runId));
-  }
-  return [...evidence].map((key) => {
-    const [taskId = '', runId = ''] = key.split('\u0000');
-    return [taskId, runId];
-  });
 }
 
 function add(set: Set<string>, id: string): void {
@@ -98,6 +80,7 @@ export class CustodyFold {
     containment: new Set<string>(),
   };
   readonly #runsByProject = new Map<string, Set<string>>();
+  readonly #tasksByRun = new Map<string, Set<string>>();
 
   /** Puts a record loaded from a store into the fold. */
   loadRun(run: RunRecord): void {
@@ -108,6 +91,13 @@ export class CustodyFold {
   /** Puts the evidence of a run, as one task's rows tell it, into the fold. */
   loadEvidence(evidence: RunEvidence): void {
     this.evidence.set(evidenceKey(evidence.task_id, evidence.run_id), evidence);
+    this.#indexEvidence(evidence);
+  }
+
+  #indexEvidence({ run_id, task_id }: RunEvidence): void {
+    const tasks = this.#tasksByRun.get(run_id);
+    if (tasks === undefined) this.#tasksByRun.set(run_id, new Set([task_id]));
+    else tasks.add(task_id);
   }
 
   /** Applies one event. Unknown types and rows without ids change nothing. */
@@ -121,6 +111,8 @@ export class CustodyFold {
     this.#foldInvocationOf(event, touched);
     if (runId !== '') {
       if (taskId !== '') this.#foldEvidenceOf(event, taskId, runId);
+      // The start tells whose run it is, and with that whose evidence it counts in.
+      if (event.type === 'run.started') for (const id of this.#tasksByRun.get(runId) ?? []) add(touched, id);
       this.#foldContainmentOf(event, runId);
     }
     for (const id of touched) this.#touchTask(id, event, id === taskId);
@@ -178,6 +170,7 @@ export class CustodyFold {
     const after = foldEvidence(before, event);
     if (after === before) return;
     this.evidence.set(key, after);
+    this.#indexEvidence(after);
     this.changed.evidence.add(key);
   }
 

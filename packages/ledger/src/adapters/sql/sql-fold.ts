@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely';
-import { CustodyFold, evidencePairs, foldKeys, projectKeys } from '../../core/custody-fold.ts';
+import { CustodyFold, foldKeys, projectKeys } from '../../core/custody-fold.ts';
 import type { UnplacedEvent } from '../../core/custody-fold.ts';
-import { isOneOf, isOnePairOf } from './key-list.ts';
+import { isOneOf } from './key-list.ts';
 import { parseRecord, toContainmentRow, toInvocationRow, toRunRow } from './records.ts';
 import type { Db, SqlContext, Tables } from './tables.ts';
 
@@ -16,8 +16,8 @@ export async function loadFold(db: Db, context: SqlContext, events: readonly Unp
   const projects = projectKeys(events, fold);
   if (projects.size > 0) await loadProjectRuns(db, context, { fold, projects: [...projects] });
   await loadInvocations(db, context, { fold, ids: [...keys.invocationIds] });
+  await loadEvidence(db, context, { fold, runIds: [...keys.runIds] });
   await loadTaskFacts(db, context, { fold, taskIds: [...keys.taskIds] });
-  await loadEvidence(db, context, { fold, pairs: evidencePairs(keys, fold) });
   await loadContainment(db, context, { fold, runIds: [...keys.runIds] });
   return fold;
 }
@@ -39,23 +39,20 @@ async function loadProjectRuns(
   for (const row of rows) if (!fold.runs.has(row.run_id)) fold.loadRun(parseRecord(row.record));
 }
 
-/** Of whatever the batch may touch: its own tasks, and the owners of the runs and invocations that it names. */
+/** Of whatever the batch may touch: its own tasks, the owners of the runs and invocations that it names, and who counts them. */
 async function loadTaskFacts(db: Db, context: SqlContext, { fold, taskIds }: { fold: CustodyFold; taskIds: readonly string[] }): Promise<void> {
-  const named = [...fold.runs.values(), ...fold.invocations.values()].map((record) => record.task_id);
+  const named = [...fold.runs.values(), ...fold.invocations.values(), ...fold.evidence.values()].map((record) => record.task_id);
   const owners = [...new Set([...taskIds, ...named])];
   const facts = await db.selectFrom('task_facts').select(['task_id', 'record']).where('ledger', '=', context.ledger)
     .where(isOneOf('task_id', owners, context.flags)).execute();
   for (const row of facts) fold.tasks.set(row.task_id, parseRecord(row.record));
 }
 
-async function loadEvidence(
-  db: Db,
-  context: SqlContext,
-  { fold, pairs }: { fold: CustodyFold; pairs: readonly (readonly [string, string])[] },
-): Promise<void> {
-  if (pairs.length === 0) return;
+/** What every task's rows say of the runs: a start can change whose evidence they count in. */
+async function loadEvidence(db: Db, context: SqlContext, { fold, runIds }: { fold: CustodyFold; runIds: readonly string[] }): Promise<void> {
+  if (runIds.length === 0) return;
   const evidence = await db.selectFrom('run_evidence').select('record').where('ledger', '=', context.ledger)
-    .where(isOnePairOf(['task_id', 'run_id'], pairs, context.flags)).execute();
+    .where(isOneOf('run_id', runIds, context.flags)).execute();
   for (const row of evidence) fold.loadEvidence(parseRecord(row.record));
 }
 

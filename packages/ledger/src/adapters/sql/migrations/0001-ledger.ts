@@ -56,6 +56,7 @@ async function createRecords(db: Kysely<unknown>): Promise<void> {
   await sql`create table run_evidence (
     ledger text not null, task_id text not null, run_id text not null, record text not null,
     primary key (ledger, task_id, run_id))`.execute(db);
+  await sql`create index run_evidence_by_run on run_evidence (ledger, run_id)`.execute(db);
   await sql`create table task_facts (
     ledger text not null, task_id text not null, last_seq bigint not null, record text not null,
     primary key (ledger, task_id))`.execute(db);
