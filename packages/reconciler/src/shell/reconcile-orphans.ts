@@ -92,6 +92,8 @@ async function selectOrphans(
   { ledger }: HealContext,
   { live, recoverable }: Pick<OrphanOptions, 'live' | 'recoverable'>,
 ): Promise<readonly OrphanItem[] | Idleness> {
+  // A liveness that nobody can tell needs no candidates; one that is asked for is asked after them.
+  if (live === undefined || live === null) return 'liveness_unknown';
   if (!(await ledger.custody.isReadable())) return 'log_unreadable';
   const candidates = toItems(await ledger.custody.openRuns(), await ledger.custody.pendingInvocations());
   const alive = await readOrUnknown(live);

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@custody/ledger';
+import { isJsonObject, isSameJson, toEpochMillis } from '@custody/ledger';
 import type { CustodyTotals, JsonObject, Ledger } from '@custody/ledger';
 import { parseDeferred } from '../core/deferred.ts';
 import { parkedIds } from '../core/parked.ts';
@@ -39,8 +39,17 @@ export async function readStats(ledger: Ledger): Promise<Stats> {
   };
 }
 
+/** A pass that found what the one before it found is noted again only after this long, so that idle sweeps cost no write. */
+const NOTE_EVERY_MS = 10_000;
+
 /** Notes that a pass ran. Passes of different names never overwrite each other's note. */
 export async function recordPass(ledger: Ledger, name: string, counts: JsonObject): Promise<void> {
   const known = (await ledger.state.load(LAST_PASS_DOCUMENT)) ?? {};
+  const last = known[name];
+  if (isJsonObject(last)) {
+    const { at, ...found } = last;
+    const age = ledger.clock.now() - toEpochMillis(String(at));
+    if (isSameJson(found, counts) && age >= 0 && age < NOTE_EVERY_MS) return;
+  }
   await ledger.state.save(LAST_PASS_DOCUMENT, { ...known, [name]: { at: new Date(ledger.clock.now()).toISOString(), ...counts } });
 }
