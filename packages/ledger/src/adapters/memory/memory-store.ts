@@ -42,7 +42,7 @@ export function memoryStore(options: { readonly clock: Clock; readonly newId: Ne
 function memorySettleScan(log: MemoryLog): SettleScan {
   return {
     settledAfter: async (position) => {
-      const known = typeof position?.['seq'] === 'number' && position['incarnation'] === log.incarnation ? position['seq'] : 0;
+      const known = validPosition(log, position);
       const fresh = log.stored.slice(known).map((item) => item.event);
       const settled = fresh.filter((event) => event.type === 'run.settled' || event.type === 'run.closed_absent');
       const taskIds = settled.flatMap((event) => (typeof event['task_id'] === 'string' && event['task_id'] !== '' ? [event['task_id']] : []));
@@ -52,6 +52,13 @@ function memorySettleScan(log: MemoryLog): SettleScan {
       };
     },
   };
+}
+
+/** A position counts only if it stands in this log; any other starts again at the beginning. */
+function validPosition(log: MemoryLog, position: JsonObject | null): number {
+  const seq = position?.['seq'];
+  if (typeof seq !== 'number' || position?.['incarnation'] !== log.incarnation) return 0;
+  return seq >= 0 && seq <= log.stored.length ? seq : 0;
 }
 
 function memoryStateStore(): StateStore {
