@@ -52,8 +52,9 @@ export function sqlStateStore({ reader, writer, ledger }: SqlContext): StateStor
     },
     save: async (name, value) => {
       const document = JSON.stringify(value);
-      await writer.insertInto('state_document').values({ ledger, name, document })
-        .onConflict((conflict) => conflict.columns(['ledger', 'name']).doUpdateSet({ document })).execute();
+      await writer.transaction().execute((db) =>
+        db.insertInto('state_document').values({ ledger, name, document })
+          .onConflict((conflict) => conflict.columns(['ledger', 'name']).doUpdateSet({ document })).execute());
     },
   };
 }
@@ -63,8 +64,9 @@ export function sqlLeaderStore({ writer, ledger }: SqlContext, clock: Clock): Le
   return {
     tryLead: (name, holder, ttlMs) => writer.transaction().execute((db) => lead(db, { ledger, name, holder, ttlMs, now: clock.now() })),
     resign: async (name, holder) => {
-      await writer.updateTable('leader').set({ holder: '', expires_at_ms: 0 })
-        .where('ledger', '=', ledger).where('name', '=', name).where('holder', '=', holder).execute();
+      await writer.transaction().execute((db) =>
+        db.updateTable('leader').set({ holder: '', expires_at_ms: 0 })
+          .where('ledger', '=', ledger).where('name', '=', name).where('holder', '=', holder).execute());
     },
   };
 }

@@ -1,7 +1,9 @@
 import { realpathSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
 import { CompiledQuery, SqliteDialect, SqliteDriver } from 'kysely';
 import type { DatabaseConnection, Driver, SqliteDatabase, SqliteStatement } from 'kysely';
+import { BusyError } from '../../errors.ts';
 import { toLedgerError } from './sqlite-error.ts';
 import { takeWriteTurn } from './write-turn.ts';
 
@@ -52,15 +54,25 @@ function prepareGuarded(database: Database.Database, text: string): SqliteStatem
   }
 }
 
-/** A write transaction must take the lock at once: one that upgrades later can fail after it has read. */
-class ImmediateSqliteDriver extends SqliteDriver {
+/** How long one attempt blocks this thread; the rest of the wait leaves it free for others. */
+const ATTEMPT_MS = 20;
+
+/** Between two attempts, at most. Random, so that waiting processes don't keep step. */
+const PAUSE_MS = 15;
+
+/**
+ * A write transaction takes the lock at once: one that upgrades later can fail after it has read. Handles of
+ * this thread take turns; other processes are waited for without blocking the thread.
+ */
+class WritingSqliteDriver extends SqliteDriver {
   readonly #file: string;
+  readonly #patienceMs: number;
   #endTurn: () => void = () => undefined;
 
-  constructor(database: SqliteDatabase, path: string) {
+  constructor(database: SqliteDatabase, options: { readonly file: string; readonly patienceMs: number }) {
     super({ database });
-    // One name for the file, whichever way leads to it.
-    this.#file = realpathSync(path);
+    this.#file = options.file;
+    this.#patienceMs = options.patienceMs;
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
@@ -75,25 +87,48 @@ class ImmediateSqliteDriver extends SqliteDriver {
   }
 
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+    const deadline = performance.now() + this.#patienceMs;
+    for (;;) {
+      try {
+        await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+        return;
+      } catch (error) {
+        if (!(error instanceof BusyError) || performance.now() >= deadline) throw error;
+        await delay(Math.random() * PAUSE_MS);
+      }
+    }
   }
 }
 
-/** Kysely over better-sqlite3, with `begin immediate` for handles that write. */
+/** Kysely over better-sqlite3; a handle that writes takes its lock with `begin immediate`. */
 export class CustodySqliteDialect extends SqliteDialect {
   readonly #database: SqliteDatabase;
-  readonly #path: string;
-  readonly #immediate: boolean;
+  readonly #writing: { readonly file: string; readonly patienceMs: number } | null;
 
   constructor(database: Database.Database, options: { readonly immediate: boolean }) {
     const cached = withCachedStatements(database);
     super({ database: cached });
     this.#database = cached;
-    this.#path = database.name;
-    this.#immediate = options.immediate;
+    this.#writing = options.immediate ? { file: fileOf(database), patienceMs: takePatience(database) } : null;
   }
 
   override createDriver(): Driver {
-    return this.#immediate ? new ImmediateSqliteDriver(this.#database, this.#path) : super.createDriver();
+    return this.#writing === null ? super.createDriver() : new WritingSqliteDriver(this.#database, this.#writing);
   }
+}
+
+let privateDatabases = 0;
+
+/** One name for the file, whichever way leads to it. A private database has no file that others could open. */
+function fileOf(database: Database.Database): string {
+  if (database.name !== '' && !database.memory) return realpathSync(database.name);
+  privateDatabases += 1;
+  return `private:${privateDatabases}`;
+}
+
+/** The handle's whole patience moves from the driver, which would block the thread, to the transaction. */
+function takePatience(database: Database.Database): number {
+  const patienceMs = Number(database.pragma('busy_timeout', { simple: true }));
+  database.pragma(`busy_timeout = ${Math.min(ATTEMPT_MS, patienceMs)}`);
+  return patienceMs;
 }

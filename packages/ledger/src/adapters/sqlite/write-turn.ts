@@ -5,8 +5,7 @@ const lines = new Map<string, Promise<void>>();
  * Waits until no other handle of this thread writes to the file, given by its real path; the answer ends the turn.
  *
  * SQLite waits for a lock by blocking the thread. A handle of the same thread that holds the lock could then
- * never go on to release it, and both would stand until the time-out. Other threads and processes are left
- * to SQLite.
+ * never go on to release it, and both would stand until the time-out.
  */
 export async function takeWriteTurn(file: string): Promise<() => void> {
   const before = lines.get(file);
