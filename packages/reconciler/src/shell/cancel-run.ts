@@ -1,5 +1,5 @@
 import type { RunRecord } from '@custody/ledger';
-import { faultResolvedEvent } from '../core/run-events.ts';
+import { storableText } from '../core/run-events.ts';
 import type { TerminalDetail } from '../core/terminal-detail.ts';
 import type { CancelAnswer } from '../ports/run-gateway.ts';
 import type { OrphanPass } from './orphan-context.ts';
@@ -78,9 +78,6 @@ async function absent(
   { reason, ...said }: { readonly reason: string } & Partial<CancelReport>,
 ): Promise<CancelReport> {
   const closed = await closeAbsent(pass, run, reason);
-  // Only an end that the log has closes a fault.
-  if (closed.ended && (await pass.openFaultOf(run.run_id)) !== null)
-    await pass.record([faultResolvedEvent(run, 'verified_terminal')]);
   return finish(pass, run, { ...said, outcome: 'confirmed', state: 'absent', detail: closed.error ?? '' });
 }
 
@@ -121,8 +118,8 @@ async function finish(
       task_id: run.task_id,
       outcome: report.outcome,
       accepted: report.accepted,
-      control_status: report.control_status,
-      state: report.state,
+      control_status: storableText(report.control_status),
+      state: storableText(report.state),
     },
   ]);
   if (report.fault_reason !== '') await pass.raiseFault(run, report.fault_reason, report.detail);

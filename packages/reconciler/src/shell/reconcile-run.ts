@@ -57,6 +57,7 @@ async function onTerminal(
     ...settled,
     ...outputFacts(run),
     ...captured,
+    ...errorOf(captured.error ?? settled.error),
   });
 }
 
@@ -164,7 +165,7 @@ function about(run: RunRecord): { readonly run_id: string; readonly task_id: str
 }
 
 function errorOf(error: string | undefined): { readonly error?: string } {
-  return error === undefined ? {} : { error };
+  return error === undefined ? {} : { error: storableText(error) };
 }
 
 function lossOf(recorded: Recorded): string | undefined {

@@ -53,17 +53,18 @@ export async function closeAbsent(
   run: RunRecord,
   reason: string,
 ): Promise<{ readonly ended: boolean; readonly error?: string | undefined }> {
-  return confirmEnd(pass, run, await pass.record([closedAbsentEvent(run, reason)]));
+  const resolved = await resolutionOf(pass, run, 'verified_absent');
+  return confirmEnd(pass, run, await pass.record([closedAbsentEvent(run, reason), ...resolved]));
 }
 
-/** The end itself closes a fault by the fold; the resolution says so for readers of the timeline. */
 async function consequencesOf(pass: OrphanPass, run: RunRecord): Promise<readonly NewEvent[]> {
   const unread = leftUnreadEvent(run);
-  const fault = await pass.openFaultOf(run.run_id);
-  return [
-    ...(unread === null ? [] : [unread]),
-    ...(fault === null ? [] : [faultResolvedEvent(run, 'settled_terminal')]),
-  ];
+  return [...(unread === null ? [] : [unread]), ...(await resolutionOf(pass, run, 'settled_terminal'))];
+}
+
+/** An end closes an open fault by itself; the resolution says so for readers of the timeline. */
+async function resolutionOf(pass: OrphanPass, run: RunRecord, reason: string): Promise<readonly NewEvent[]> {
+  return (await pass.openFaultOf(run.run_id)) === null ? [] : [faultResolvedEvent(run, reason)];
 }
 
 /** An end that was forestalled is an end if, and only if, the log now has one. */
