@@ -71,9 +71,12 @@ export function typeFromOuroboros(name: string): string | null {
   return /^delegate_run[A-Za-z0-9_.:-]*$/.test(name) ? `${EXTENSION_PREFIX}${name}` : null;
 }
 
-/** The `ouroboros` name of a type; the inverse of {@link typeFromOuroboros}. */
+/**
+ * The `ouroboros` name of a type; the inverse of {@link typeFromOuroboros}. A user's type that only looks like
+ * a custody row keeps its `x.`: without it, it would come back as the real one.
+ */
 export function typeToOuroboros(type: string): string {
   if (isKnownType(type)) return EVENT_TYPES[type];
   const foreign = type.slice(EXTENSION_PREFIX.length);
-  return type.startsWith(EXTENSION_PREFIX) && foreign.startsWith(OUROBOROS_PREFIX) ? foreign : type;
+  return type.startsWith(EXTENSION_PREFIX) && typeFromOuroboros(foreign) === type ? foreign : type;
 }

@@ -53,7 +53,8 @@ export async function readHead(db: Db, ledger: string): Promise<Head> {
   return row;
 }
 
-async function knownEvents(db: Db, context: SqlContext, events: readonly NewEvent[]): Promise<Map<string, RecordedEvent>> {
+/** The events that the ledger holds under the ids that these give. */
+export async function knownEvents(db: Db, context: SqlContext, events: readonly Pick<NewEvent, 'id'>[]): Promise<Map<string, RecordedEvent>> {
   const ids = events.flatMap((event) => event.id ?? []);
   if (ids.length === 0) return new Map();
   const rows = await db.selectFrom('event').select(['id', 'text', 'hash']).where('ledger', '=', context.ledger)

@@ -9,19 +9,27 @@ import { CustodySqliteDialect } from './sqlite-dialect.ts';
 import { toLedgerError } from './sqlite-error.ts';
 import { createSqliteGuards } from './sqlite-guards.ts';
 
-/** Marks a file as ours (`PRAGMA application_id`): "CUST". */
-const APPLICATION_ID = 0x43555354;
+/** What a file holds, so that no program takes one for the other. */
+export interface SqliteSchema {
+  /** Marks a file as ours (`PRAGMA application_id`). */
+  readonly applicationId: number;
+  /** From nothing to the newest schema (`PRAGMA user_version`). Each step is written once and never edited. */
+  readonly steps: readonly ((db: Kysely<unknown>) => Promise<void>)[];
+}
 
-/** The newest schema this version knows (`PRAGMA user_version`). Each step is written once and never edited. */
-const STEPS: readonly ((db: Kysely<unknown>) => Promise<void>)[] = [
-  async (db) => {
-    await createLedgerTables(db);
-    await createSqliteGuards(db);
-  },
-];
+/** A ledger's file: "CUST". */
+const LEDGER_SCHEMA: SqliteSchema = {
+  applicationId: 0x43555354,
+  steps: [
+    async (db) => {
+      await createLedgerTables(db);
+      await createSqliteGuards(db);
+    },
+  ],
+};
 
 /** The schema version that opening a store brings it to. */
-export const SQLITE_SCHEMA_VERSION = STEPS.length;
+export const SQLITE_SCHEMA_VERSION = LEDGER_SCHEMA.steps.length;
 
 /** How durable a commit is: `full` survives power loss, `normal` only a crash of the process. */
 export type Durability = 'full' | 'normal';
@@ -37,6 +45,8 @@ export interface OpenSqliteOptions {
   readonly busyTimeoutMs: number;
   /** The tables' setup beyond the schema, such as the first head; runs in the creating transaction. */
   readonly seed: (db: Kysely<Tables>) => Promise<void>;
+  /** @default that of a ledger */
+  readonly schema?: SqliteSchema;
 }
 
 /** Two handles on one file: one that writes, one that reads snapshots. */
@@ -65,12 +75,26 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteHand
   try {
     const writer = options.readOnly ? reader : openHandle(options.path, options);
     const created = options.readOnly ? false : await migrate(writer, options);
-    if (options.readOnly) assertCurrentSchema(reader, options.path);
+    if (options.readOnly) assertCurrentSchema(reader, options.path, schemaOf(options));
     return toHandles({ reader, writer, created, readOnly: options.readOnly });
   } catch (error) {
     reader.close();
     throw toLedgerError(error, options.path);
   }
+}
+
+/**
+ * Opens a database of this process alone. It spills to an unnamed file that is gone with the handle, so that
+ * a large one needs no memory. One handle reads and writes.
+ */
+export async function openPrivateSqlite(options: Pick<OpenSqliteOptions, 'seed'> & { readonly schema: SqliteSchema }): Promise<SqliteHandles> {
+  const handle = new Database('');
+  // Nobody will ever open it again, so a commit needs no sync.
+  handle.pragma('journal_mode = MEMORY');
+  handle.pragma('synchronous = OFF');
+  await migrate(handle, { ...options, path: '' });
+  const db = new Kysely<Tables>({ dialect: new CustodySqliteDialect(handle, { immediate: true }) });
+  return { reader: db, writer: db, created: true, close: () => db.destroy() };
 }
 
 function toHandles(open: { reader: Database.Database; writer: Database.Database; created: boolean; readOnly: boolean }): SqliteHandles {
@@ -107,7 +131,7 @@ function openHandle(path: string, options: OpenSqliteOptions): Database.Database
   try {
     const handle = new Database(path, { readonly: options.readOnly, timeout: options.busyTimeoutMs });
     if (!options.readOnly) {
-      assertOurs(handle, path);
+      assertOurs(handle, path, schemaOf(options));
       // WAL: readers never wait for the writer, and a commit is one write to one file.
       handle.pragma('journal_mode = WAL');
       // FULL: in WAL mode NORMAL may lose the newest commits on power loss (P1).
@@ -120,43 +144,53 @@ function openHandle(path: string, options: OpenSqliteOptions): Database.Database
   }
 }
 
-function assertOurs(handle: Database.Database, path: string): void {
+function schemaOf(options: { readonly schema?: SqliteSchema }): SqliteSchema {
+  return options.schema ?? LEDGER_SCHEMA;
+}
+
+function assertOurs(handle: Database.Database, path: string, schema: SqliteSchema): void {
+  const newest = schema.steps.length;
   const version = Number(handle.pragma('user_version', { simple: true }));
   const application = Number(handle.pragma('application_id', { simple: true }));
   const tables = handle.prepare("select count(*) as n from sqlite_master where type = 'table'").get() as { n: number };
-  if (application !== APPLICATION_ID && (application !== 0 || version !== 0 || tables.n > 0)) {
+  if (application !== schema.applicationId && (application !== 0 || version !== 0 || tables.n > 0)) {
     throw new StoreError('not_a_store', `${path} is a SQLite database of another program`, {
       hint: 'Check the path given with -s; it was not changed.', facts: { path },
     });
   }
-  if (version > SQLITE_SCHEMA_VERSION) {
-    throw new StoreError('schema_newer', `${path} has schema ${version}, this version knows ${SQLITE_SCHEMA_VERSION}`, {
-      hint: 'Use the newer custody that wrote it; it was not changed.', facts: { path, schema_version: version, known: SQLITE_SCHEMA_VERSION },
+  if (version > newest) {
+    throw new StoreError('schema_newer', `${path} has schema ${version}, this version knows ${newest}`, {
+      hint: 'Use the newer custody that wrote it; it was not changed.', facts: { path, schema_version: version, known: newest },
     });
   }
 }
 
-function assertCurrentSchema(handle: Database.Database, path: string): void {
-  assertOurs(handle, path);
+function assertCurrentSchema(handle: Database.Database, path: string, schema: SqliteSchema): void {
+  assertOurs(handle, path, schema);
   const version = Number(handle.pragma('user_version', { simple: true }));
-  if (version === SQLITE_SCHEMA_VERSION) return;
-  throw new StoreError(version === 0 ? 'not_a_store' : 'store_unreadable', `${path} has schema ${version}, reading needs ${SQLITE_SCHEMA_VERSION}`, {
+  const newest = schema.steps.length;
+  if (version === newest) return;
+  throw new StoreError(version === 0 ? 'not_a_store' : 'store_unreadable', `${path} has schema ${version}, reading needs ${newest}`, {
     hint: 'Open it once with a writing command such as `custody init`.', facts: { path, schema_version: version },
   });
 }
 
 /** Runs the missing steps in one transaction, so that a crash leaves the old schema or the new one. */
-async function migrate(handle: Database.Database, options: OpenSqliteOptions): Promise<boolean> {
-  if (Number(handle.pragma('user_version', { simple: true })) === SQLITE_SCHEMA_VERSION) return false;
+async function migrate(
+  handle: Database.Database,
+  options: Pick<OpenSqliteOptions, 'path' | 'seed'> & { readonly schema?: SqliteSchema },
+): Promise<boolean> {
+  const schema = schemaOf(options);
+  if (Number(handle.pragma('user_version', { simple: true })) === schema.steps.length) return false;
   const db = new Kysely<Tables>({ dialect: new CustodySqliteDialect(handle, { immediate: true }) });
   return db.transaction().execute(async (transaction) => {
     // Asked again under the lock: another process may have been faster.
     const version = Number(handle.pragma('user_version', { simple: true }));
-    if (version > 0) assertOurs(handle, options.path);
-    for (const step of STEPS.slice(version)) await step(transaction as unknown as Kysely<unknown>);
+    if (version > 0) assertOurs(handle, options.path, schema);
+    for (const step of schema.steps.slice(version)) await step(transaction as unknown as Kysely<unknown>);
     if (version === 0) await options.seed(transaction);
-    handle.pragma(`application_id = ${APPLICATION_ID}`);
-    handle.pragma(`user_version = ${SQLITE_SCHEMA_VERSION}`);
+    handle.pragma(`application_id = ${schema.applicationId}`);
+    handle.pragma(`user_version = ${schema.steps.length}`);
     return version === 0;
   });
 }

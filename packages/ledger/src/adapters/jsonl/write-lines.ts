@@ -1,0 +1,60 @@
+import { closeSync, existsSync, fdatasyncSync, fstatSync, ftruncateSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { StoreError } from '../../errors.ts';
+import { syncFolder, writeFully } from './durable-file.ts';
+import { readRange } from './segment-file.ts';
+
+const NEWLINE = 0x0a;
+
+/** True if the file's last line lacks its newline: a write to it was cut. */
+export function hasTornTail(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const fd = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(fd);
+    return size > 0 && readRange(fd, size - 1, size)[0] !== NEWLINE;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Appends bytes to a log and returns once they are durable. If they can't all be written, none are kept.
+ *
+ * @throws StoreError if the log can't be written.
+ */
+export function appendDurably(path: string, bytes: Uint8Array): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    const isNew = !existsSync(path);
+    const fd = openSync(path, 'a', 0o644);
+    try {
+      writeOrUndo(fd, bytes);
+      fdatasyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    if (isNew) syncFolder(dirname(path));
+  } catch (cause) {
+    throw new StoreError(
+      'log_unreadable',
+      `${path} can't be written: ${cause instanceof Error ? cause.message : String(cause)}`,
+      {
+        hint: 'Check the disk and the permissions of the file.',
+        facts: { path },
+        cause,
+      },
+    );
+  }
+}
+
+function writeOrUndo(fd: number, bytes: Uint8Array): void {
+  const before = fstatSync(fd).size;
+  try {
+    writeFully(fd, bytes);
+  } catch (error) {
+    // Under the append lock nobody else wrote behind it, so what there is of it can go.
+    if (fstatSync(fd).size < before + bytes.length) ftruncateSync(fd, before);
+    throw error;
+  }
+}

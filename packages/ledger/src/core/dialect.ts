@@ -1,0 +1,194 @@
+import { chainHash } from './event-hash.ts';
+import { isKnownType, typeFromOuroboros, typeToOuroboros } from './event-types.ts';
+import { toSafeObject } from './foreign-json.ts';
+import { isId } from './ids.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import { isJsonObject, textOf } from './json.ts';
+import type { NewEvent, RecordedEvent, StoredEvent } from './recorded-event.ts';
+import { toStoredText } from './recorded-event.ts';
+import type { JsonlDialect } from './store-url.ts';
+import type { IsoTime } from './time.ts';
+import { normalizeTime } from './time.ts';
+
+/** A custody row of a JSON Lines log, told in the ledger's words. */
+export interface LineEvent {
+  /** The dialect that the row's type is written in. */
+  readonly dialect: JsonlDialect;
+  readonly type: string;
+  /** The id that the row gives itself; null if it gives none that may serve as one. */
+  readonly id: string | null;
+  /** When it happened; null when the row does not say. */
+  readonly at: IsoTime | null;
+  /** When our writer wrote the row; null for rows of others. */
+  readonly recorded_at: IsoTime | null;
+  /** Everything else, under the ledger's names. */
+  readonly given: JsonObject;
+}
+
+/** What one complete line is: a custody row, something else, or the rest of a write that was cut. */
+export type LineReading =
+  | { readonly kind: 'event'; readonly event: LineEvent }
+  | { readonly kind: 'noise' }
+  | { readonly kind: 'torn' };
+
+const NOISE: LineReading = { kind: 'noise' };
+
+/** Types of users: any name behind `x.`. */
+const EXTENSION = /^x\.[A-Za-z0-9_.:-]+$/;
+
+/** What a type of a newer version of this ledger looks like. */
+const NEWER_TYPE = /^[a-z_]+\.[a-z_.]+$/;
+
+/** Reads one line. Invalid UTF-8 must have been replaced already. */
+export function readLine(text: string): LineReading {
+  let row: unknown;
+  try {
+    row = JSON.parse(text);
+  } catch {
+    return text.trim() === '' ? NOISE : { kind: 'torn' };
+  }
+  if (!isJsonObject(row)) return NOISE;
+  const kind = kindOf(row);
+  if (kind === null) return NOISE;
+  return { kind: 'event', event: toLineEvent(toSafeObject(row, text), kind) };
+}
+
+interface Kind {
+  readonly type: string;
+  readonly dialect: JsonlDialect;
+}
+
+/** The row's type as the ledger names it; null for rows of other subsystems. */
+function kindOf(row: JsonObject): Kind | null {
+  const name = textOf(row, 'type');
+  const foreign = typeFromOuroboros(name);
+  if (foreign !== null) return { type: foreign, dialect: 'ouroboros' };
+  if (isKnownType(name) || EXTENSION.test(name)) return { type: name, dialect: 'custody' };
+  // A newer writer of ours is known by its envelope; its event is kept, and ignored by the fold.
+  const isOurs = NEWER_TYPE.test(name) && isId(row['id']) && typeof row['recorded_at'] === 'string';
+  return isOurs ? { type: `x.${name}`, dialect: 'custody' } : null;
+}
+
+function toLineEvent(row: JsonObject, { type, dialect }: Kind): LineEvent {
+  const timeKey =
+    (dialect === 'ouroboros' ? ['ts', 'at'] : ['at', 'ts']).find((key) => timeOf(row, key) !== null) ?? null;
+  const recordedAt = dialect === 'custody' ? timeOf(row, 'recorded_at') : null;
+  const id = isId(row['id']) ? row['id'] : null;
+  const consumed = new Set<string>(['type']);
+  if (timeKey !== null) consumed.add(timeKey);
+  if (id !== null) consumed.add('id');
+  if (recordedAt !== null) consumed.add('recorded_at');
+  return {
+    dialect,
+    type,
+    id,
+    at: timeKey === null ? null : timeOf(row, timeKey),
+    recorded_at: recordedAt,
+    given: givenPart(row, consumed, timeKey === 'ts'),
+  };
+}
+
+function timeOf(row: JsonObject, key: string): IsoTime | null {
+  const text = textOf(row, key);
+  return text === '' ? null : normalizeTime(text);
+}
+
+/** Keys that the ledger sets itself; in a foreign row they mean something else. */
+const TAKEN: ReadonlySet<string> = new Set(['seq', 'recorded_at', 'epoch', 'hash', 'at', 'id']);
+
+/** Keys that hold an id as text or nothing. */
+const TEXT_ONLY: ReadonlySet<string> = new Set(['task_id', 'run_id']);
+
+function givenPart(row: JsonObject, consumed: ReadonlySet<string>, isTsTaken: boolean): JsonObject {
+  const entries = Object.entries(row).filter(([key]) => !consumed.has(key));
+  return Object.fromEntries(
+    entries.map(([key, value]): [string, JsonValue | undefined] => {
+      const isForeign = TAKEN.has(key) || (TEXT_ONLY.has(key) && typeof value !== 'string');
+      if (isForeign) return [freeName(row, key), value];
+      return [isTsTaken ? unescapeTs(key) : key, value];
+    }),
+  );
+}
+
+function freeName(row: JsonObject, key: string): string {
+  let name = `x.${key}`;
+  while (Object.hasOwn(row, name)) name = `x.${name}`;
+  return name;
+}
+
+/** In lines whose time is under `ts`, a payload key `ts` is written `x.ts`, one named `x.ts` as `x.x.ts`, and so on. */
+function escapeTs(key: string): string {
+  return /^(?:x\.)*ts$/.test(key) ? `x.${key}` : key;
+}
+
+function unescapeTs(key: string): string {
+  return /^(?:x\.)+ts$/.test(key) ? key.slice('x.'.length) : key;
+}
+
+/** Where a line stands: what its event takes from the log around it. */
+export interface LinePlace {
+  readonly seq: number;
+  readonly id: string;
+  /** The event's hash: chained over the bytes of the lines. */
+  readonly hash: string;
+  readonly epoch: number;
+  /** The time of the event before it, for a row that gives none. */
+  readonly previousAt: IsoTime;
+}
+
+/** The event that a line stands for. The same line at the same place gives the same text. */
+export function toPlacedEvent(line: LineEvent, place: LinePlace): StoredEvent {
+  const at = line.at ?? place.previousAt;
+  const unhashed = {
+    ...line.given,
+    seq: place.seq,
+    id: place.id,
+    type: line.type,
+    at,
+    recorded_at: line.recorded_at ?? at,
+    epoch: place.epoch,
+  };
+  return { text: toStoredText(unhashed), event: { ...unhashed, hash: place.hash } as RecordedEvent };
+}
+
+/** The line's event as a writer would hand it in; what the line does not give is absent. */
+export function toGivenEvent(line: LineEvent): NewEvent {
+  return {
+    ...(line.id === null ? {} : { id: line.id }),
+    type: line.type,
+    ...(line.at === null ? {} : { at: line.at }),
+    ...line.given,
+  } as NewEvent;
+}
+
+/** The id of a row that gives none: it follows from the bytes and their place in the chain, so it never changes. */
+export function derivedId(chainOffset: number, line: Uint8Array): string {
+  return `l${chainHash(`${chainOffset}\n`, line).slice(0, 32)}`;
+}
+
+/** The line of an event, without its newline. `hasOwnId` is false when nobody but the ledger gave it its id. */
+export function toLine(event: RecordedEvent, dialect: JsonlDialect, hasOwnId: boolean): string {
+  const {
+    seq: _seq,
+    epoch: _epoch,
+    hash: _hash,
+    id,
+    type,
+    at,
+    recorded_at,
+    task_id,
+    run_id,
+    ...payload
+  } = event;
+  if (dialect === 'custody')
+    return JSON.stringify({ id, type, at, recorded_at, task_id, run_id, ...payload });
+  const escaped = Object.fromEntries(Object.entries(payload).map(([key, value]) => [escapeTs(key), value]));
+  return JSON.stringify({
+    ts: at,
+    type: typeToOuroboros(type),
+    ...(hasOwnId ? { id } : {}),
+    run_id,
+    task_id,
+    ...escaped,
+  });
+}
