@@ -126,9 +126,15 @@ function fileOf(database: Database.Database): string {
   return `private:${privateDatabases}`;
 }
 
-/** The handle's whole patience moves from the driver, which would block the thread, to the transaction. */
+const patience = new WeakMap<Database.Database, number>();
+
+/**
+ * The handle's whole patience moves from the driver, which would block the thread, to the transaction. It is
+ * remembered, since a handle that is migrated first serves two dialects one after the other.
+ */
 function takePatience(database: Database.Database): number {
-  const patienceMs = Number(database.pragma('busy_timeout', { simple: true }));
+  const patienceMs = patience.get(database) ?? Number(database.pragma('busy_timeout', { simple: true }));
+  patience.set(database, patienceMs);
   database.pragma(`busy_timeout = ${Math.min(ATTEMPT_MS, patienceMs)}`);
   return patienceMs;
 }
