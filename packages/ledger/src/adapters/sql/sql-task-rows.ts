@@ -113,9 +113,12 @@ async function putRow(db: Db, { ledger, now }: { readonly ledger: string; readon
   if (merge.outcome === 'unchanged') return { outcome: 'unchanged', task_id: row.task_id };
   const parts = splitRow(merge.row, stored?.is_terminal === 1 ? stored : null);
   const values = { status: merge.row.status, is_terminal: Number(isTerminalStatus(merge.row.status)), needs_check: 1, ...parts };
-  await db.insertInto('task_row').values({ ledger, task_id: row.task_id, version: 1, ...values })
-    .onConflict((conflict) => conflict.columns(['ledger', 'task_id']).doUpdateSet({ version: (stored?.version ?? 0) + 1, ...values }))
-    .execute();
+  if (stored === undefined) {
+    await db.insertInto('task_row').values({ ledger, task_id: row.task_id, version: 1, ...values }).execute();
+  } else {
+    await db.updateTable('task_row').set({ version: stored.version + 1, ...values })
+      .where('ledger', '=', ledger).where('task_id', '=', row.task_id).execute();
+  }
   return { outcome: 'written', task_id: row.task_id };
 }
 

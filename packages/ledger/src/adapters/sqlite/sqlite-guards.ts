@@ -13,11 +13,18 @@ export async function createSqliteGuards(db: Kysely<unknown>): Promise<void> {
   await sql`create trigger event_continues_the_log before insert on event
     when new.seq <> coalesce((select max(seq) from event where ledger = new.ledger), 0) + 1
     begin select raise(abort, 'seq must follow the newest event'); end`.execute(db);
+  // "insert or replace" removes the old row without asking the triggers above.
+  await sql`create trigger event_is_never_replaced before insert on event
+    when exists (select 1 from event where ledger = new.ledger and id = new.id)
+    begin select raise(abort, 'the id of an event is taken for ever'); end`.execute(db);
   await sql`create trigger frozen_part_is_immutable before update on task_row
     when old.is_terminal = 1
       and (new.frozen is not old.frozen or new.status is not old.status
-        or new.is_terminal is not old.is_terminal or new.task_id is not old.task_id)
+        or new.is_terminal is not old.is_terminal or new.task_id is not old.task_id or new.ledger is not old.ledger)
     begin select raise(abort, 'the frozen part of a terminal row can not change'); end`.execute(db);
+  await sql`create trigger task_row_is_never_replaced before insert on task_row
+    when exists (select 1 from task_row where ledger = new.ledger and task_id = new.task_id)
+    begin select raise(abort, 'a task row is updated, never replaced'); end`.execute(db);
   await sql`create trigger task_row_is_never_deleted before delete on task_row
     begin select raise(abort, 'task rows are never deleted'); end`.execute(db);
 }
