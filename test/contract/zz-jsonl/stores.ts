@@ -73,7 +73,8 @@ function durable(name: string, urlIn: (directory: string) => string): StoreKind 
 
 /** Every store there is; adding one here runs every contract on it. */
 export const STORES: readonly StoreKind[] = [
-  durable('jsonl', (directory) => `jsonl:${directory}`), durable('jsonl-ouro', (directory) => `jsonl:${directory}?dialect=ouroboros`),
+  durable('jsonl', (directory) => `jsonl:${directory}`),
+  durable('jsonl-ouro', (directory) => `jsonl:${directory}?dialect=ouroboros`),
 ];
 
 /** Those that a second handle can open. */
