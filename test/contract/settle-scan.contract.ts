@@ -64,7 +64,7 @@ export function describeSettleScan(store: StoreKind): void {
     });
 
     it.each([
-      ['of another ledger', async () => await (await filled(store)).next],
+      ['of another ledger', async () => (await filled(store)).next],
       ['beyond the end', async (next: JsonObject) => ({ ...next, seq: 99, offset: 1e9 })],
       ['that is no position', async () => ({ any: 'thing' })],
       ['with a seq that is text', async (next: JsonObject) => ({ ...next, seq: '2', offset: '2' })],

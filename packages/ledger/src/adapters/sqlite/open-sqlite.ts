@@ -72,13 +72,15 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteHand
   }
   if (isMissing) makeFolder(options.path);
   const reader = openHandle(options.path, options);
+  let writer = reader;
   try {
-    const writer = options.readOnly ? reader : openHandle(options.path, options);
+    if (!options.readOnly) writer = openHandle(options.path, options);
     const created = options.readOnly ? false : await migrate(writer, options);
     if (options.readOnly) assertCurrentSchema(reader, options.path, schemaOf(options));
     return toHandles({ reader, writer, created, readOnly: options.readOnly });
   } catch (error) {
     reader.close();
+    writer.close();
     throw toLedgerError(error, options.path);
   }
 }
@@ -108,6 +110,9 @@ function toHandles(open: { reader: Database.Database; writer: Database.Database;
       // The writer last: it is the one that may fold the write-ahead log into the file.
       await reader.destroy();
       if (writer !== reader) await writer.destroy();
+      // Kysely closes only what it has used.
+      open.reader.close();
+      open.writer.close();
     },
   };
 }
