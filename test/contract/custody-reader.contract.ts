@@ -272,6 +272,18 @@ export function describeCustodyReader(store: StoreKind): void {
       ]);
     });
 
+    it('answers for a task the same, whoever is asked for beside it', async () => {
+      const { ledger, custodyOf } = await open(
+        event('run.closed_absent', { run_id: 'run-1', task_id: 't-1' }),
+        started('run-1', 't-2'),
+      );
+
+      const together = await ledger.custody.tasks(['t-1', 't-2']);
+
+      for (const id of ['t-1', 't-2']) expect(together.get(id)).toEqual(await custodyOf(id));
+      expect(together.get('t-2')?.foreign_runs).toEqual([]);
+    });
+
     it('totals what is owed, and since when', async () => {
       const { ledger } = await open(
         started('run-1', 't-1', { at: '2026-03-01T00:00:03.000Z' }),

@@ -70,7 +70,8 @@ export async function readTaskCustodies(db: Db, context: SqlContext, taskIds: re
         runs: (runsOf.get(id) ?? []).filter((run) => run.started),
         invocations: (invocationsOf.get(id) ?? []).filter((item) => item.requested),
         evidence: items,
-        foreign_runs: items.flatMap((item) => foreign.get(item.run_id) ?? []),
+        // Foreign to one of the tasks that were asked for; to its owner the run is its own.
+        foreign_runs: items.flatMap((item) => foreign.get(item.run_id) ?? []).filter((run) => run.task_id !== id),
         facts: factsOf.get(id) ?? emptyTaskFacts(id),
       }];
     }),
