@@ -32,7 +32,7 @@ function documentedFields(title: string): Fields {
 
 /** What a schema says of each field, in the document's words. */
 function schemaFields(schema: z.ZodType): Fields {
-  const { properties = {}, required = [] } = z.toJSONSchema(schema);
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return Object.fromEntries(
     Object.entries(properties).map(([name, field]) => [
       name,
@@ -85,7 +85,7 @@ describe('docs/events.md', () => {
   test('has a section for every type, and for no other', () => {
     const documented = [...sections.keys()].filter((title) => /^[a-z]+\.[a-z_]+$/.test(title));
 
-    expect(documented.sort()).toEqual(Object.keys(EVENT_SCHEMAS).sort());
+    expect(new Set(documented)).toEqual(new Set(Object.keys(EVENT_SCHEMAS)));
   });
 
   test.each(Object.entries(EVENT_SCHEMAS))(
