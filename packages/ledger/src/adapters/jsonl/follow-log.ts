@@ -89,7 +89,7 @@ export function continues(known: readonly KnownSegment[], view: readonly Segment
 }
 
 /** True if the view shows exactly what the index was made from. */
-export function isUnchanged(known: readonly Segment[], view: readonly Segment[]): boolean {
+export function isUnchanged(known: readonly Omit<Segment, 'path'>[], view: readonly Segment[]): boolean {
   return (
     known.length === view.length &&
     known.every((before, ord) => {

@@ -57,17 +57,18 @@ export async function noteIntents(write: IndexWrite, heals: readonly PlannedHeal
   }
 }
 
-/** Tells that a call is over: what it left behind may be judged by anyone. */
-export async function releaseIntents(context: JsonlContext, ids: readonly string[]): Promise<void> {
+/** Tells that a call of this process is over; what it left behind is abandoned. */
+export function endIntents(ids: readonly string[]): void {
   for (const id of ids) running.delete(id);
+}
+
+/** Tells the other processes too. */
+export async function releaseIntents(context: JsonlContext, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
-  await context.index.write(({ db }) =>
-    db
-      .updateTable('heal_intent')
-      .set({ owner_pid: 0 })
-      .where('id', 'in', [...ids])
-      .execute(),
-  );
+  await context.index.write(async ({ db }) => {
+    for (const id of ids)
+      await db.updateTable('heal_intent').set({ owner_pid: 0 }).where('id', '=', id).execute();
+  });
 }
 
 /** Drops intents, in the caller's transaction. */

@@ -31,6 +31,8 @@ export interface IndexTables extends Tables {
   };
   /** What the next line needs to know of the lines before it. One row. */
   log_state: { id: number; dialect: JsonlDialect | null; last_at: string };
+  /** Row files that were found true, as they stood then. */
+  row_check: { task_id: string; identity: string; size: number; mtime_ms: number; custody_seq: number };
   /** Heals whose evidence is not yet known to be in the log. */
   heal_intent: {
     id: string;
@@ -74,6 +76,10 @@ async function createIndexTables(db: Kysely<unknown>): Promise<void> {
     chain_start bigint not null, consumed bigint not null, head_bytes int not null, head_hash text not null,
     tail_start bigint not null, tail_hash text not null)`.execute(db);
   await sql`create table log_state (id int primary key, dialect text, last_at text not null)`.execute(db);
+  await sql`create table row_check (
+    task_id text primary key, identity text not null, size bigint not null, mtime_ms real not null, custody_seq bigint not null)`.execute(
+    db,
+  );
   await sql`create table heal_intent (
     id text primary key, task_id text not null, owner_pid int not null, created_at_ms bigint not null,
     target_hash text not null, after_seq bigint not null, incarnation text not null, event text not null)`.execute(
@@ -90,7 +96,7 @@ export async function seedIndex(db: IndexDb, incarnation: string): Promise<void>
   await db.insertInto('log_state').values({ id: 1, dialect: null, last_at: FIRST_TIME }).execute();
 }
 
-/** Everything that follows from the log; intents and leases do not. */
+/** Everything that follows from the log, or speaks of places in it; intents and leases do not. */
 const DERIVED = [
   'event',
   'run',
@@ -100,6 +106,7 @@ const DERIVED = [
   'containment',
   'log_segment',
   'log_state',
+  'row_check',
   'ledger_head',
 ] as const;
 

@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import { InvalidRowError } from '../../errors.ts';
 import type { LoadedRow, OwnTaskRows, RowProblem } from '../../ports/task-rows.ts';
 import type { JsonlContext } from './jsonl-context.ts';
+import { assertWritable } from './jsonl-context.ts';
 import { putRows } from './put-rows.ts';
 import type { RootPaths } from './root-paths.ts';
+import { saveChecks, toChecks } from './row-checks.ts';
 import { listRowNames, readRowFile, rowPath } from './row-files.ts';
-import { selectTerminalRows } from './select-stale.ts';
+import { selectStaleRows } from './select-stale.ts';
 import { updateRows } from './update-rows.ts';
 
 /** Rows as files that their orchestrator reads and writes too. */
@@ -17,8 +19,13 @@ export function jsonlTaskRows(context: JsonlContext): OwnTaskRows {
       return file === null ? null : { row: file.row, version: file.version };
     },
     count: async () => listRowNames(paths).taskIds.length,
-    selectStale: async () => selectTerminalRows(paths),
+    selectStale: () => selectStaleRows(context),
     update: (updates) => updateRows(context, updates),
+    confirm: async (rows) => {
+      assertWritable(context);
+      const checks = toChecks(paths, rows);
+      await context.index.write((write) => saveChecks(write, checks));
+    },
     put: (rows) => putRows(context, rows),
     list: (query) => listRows(paths, query),
   };

@@ -123,20 +123,21 @@ function isForeign(error: unknown): boolean {
 }
 
 async function openOnDisk(paths: RootPaths, newId: () => string): Promise<OpenIndex> {
-  if (existsSync(paths.index)) return openFile(paths, newId);
+  if (existsSync(paths.index)) return openIndexFile(paths.index, newId);
   const lock = await takeLock(`${paths.index}.create.lock`, CREATE_LOCK);
   try {
     // Left behind by a deleted index, they would be taken for those of the new one.
     if (!existsSync(paths.index)) removeFiles(paths);
-    return await openFile(paths, newId);
+    return await openIndexFile(paths.index, newId);
   } finally {
     lock.release();
   }
 }
 
-async function openFile(paths: RootPaths, newId: () => string): Promise<OpenIndex> {
+/** Opens the index in a file, which is made if it is not there. */
+export async function openIndexFile(path: string, newId: () => string): Promise<OpenIndex> {
   const handles = await openSqlite({
-    path: paths.index,
+    path,
     create: true,
     readOnly: false,
     busyTimeoutMs: BUSY_TIMEOUT_MS,
@@ -145,7 +146,7 @@ async function openFile(paths: RootPaths, newId: () => string): Promise<OpenInde
     durability: 'normal',
     seed: (db) => seedIndex(db as unknown as IndexDb, newId()),
   });
-  return toOpenIndex(handles, identityOf(paths.index));
+  return toOpenIndex(handles, identityOf(path));
 }
 
 function removeFiles(paths: RootPaths): void {

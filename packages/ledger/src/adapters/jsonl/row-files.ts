@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Dirent } from 'node:fs';
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compareCodePoints } from '../../core/json.ts';
 import type { TaskRow } from '../../core/task-row.ts';
@@ -14,9 +14,18 @@ const ROW_NAME = /^([A-Za-z0-9][A-Za-z0-9_.-]{0,127})\.json$/;
 
 const TASK_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 
+/** What tells a file from the same file after somebody rewrote it. */
+export interface FileStamp {
+  /** Device and inode. */
+  readonly identity: string;
+  readonly size: number;
+  readonly mtime_ms: number;
+}
+
 /** A row's file, read. */
 export interface RowFile {
   readonly row: TaskRow;
+  readonly stamp: FileStamp;
   /** sha256 of the file's bytes. */
   readonly version: string;
   /** Permission bits, which a rewrite keeps. */
@@ -81,10 +90,32 @@ export function readRowBytes(paths: RootPaths, taskId: string): RowBytes | null 
     const stat = fstatSync(fd);
     if (!stat.isFile()) throw unreadableRow(path, taskId, 'it is no regular file');
     const bytes = readFileSync(fd);
-    return { bytes, version: hashOf(bytes), mode: stat.mode & 0o7777, uid: stat.uid, gid: stat.gid };
+    return {
+      bytes,
+      version: hashOf(bytes),
+      stamp: toStamp(stat),
+      mode: stat.mode & 0o7777,
+      uid: stat.uid,
+      gid: stat.gid,
+    };
   } finally {
     closeSync(fd);
   }
+}
+
+/** The stamp of a row's file as it stands; null if there is none. */
+export function stampOf(paths: RootPaths, taskId: string): FileStamp | null {
+  const stat = lstatSync(rowPath(paths, taskId), { throwIfNoEntry: false });
+  return stat === undefined ? null : toStamp(stat);
+}
+
+function toStamp(stat: Stats): FileStamp {
+  return { identity: `${stat.dev}:${stat.ino}`, size: stat.size, mtime_ms: stat.mtimeMs };
+}
+
+/** True if nobody rewrote the file in between. */
+export function isSameStamp(left: FileStamp, right: FileStamp): boolean {
+  return left.identity === right.identity && left.size === right.size && left.mtime_ms === right.mtime_ms;
 }
 
 function openRow(path: string, taskId: string): number | null {

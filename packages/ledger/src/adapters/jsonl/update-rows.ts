@@ -5,12 +5,22 @@ import type { RowUpdate, RowUpdateResult } from '../../ports/task-rows.ts';
 import { appendToLog } from './append-log.ts';
 import { replaceFile } from './durable-file.ts';
 import type { PlannedHeal } from './heal-intents.ts';
-import { dropIntents, noteIntents, pendingIntents, recoverEvidence, releaseIntents } from './heal-intents.ts';
+import {
+  dropIntents,
+  endIntents,
+  noteIntents,
+  pendingIntents,
+  recoverEvidence,
+  releaseIntents,
+} from './heal-intents.ts';
+import type { IndexDb } from './index-tables.ts';
 import type { JsonlContext } from './jsonl-context.ts';
 import { assertWritable } from './jsonl-context.ts';
 import type { IndexWrite } from './log-index.ts';
-import type { RowFile } from './row-files.ts';
-import { hashOf, readRowFile, rowPath } from './row-files.ts';
+import type { RowCheck } from './row-checks.ts';
+import { lastSeqOf, saveChecks } from './row-checks.ts';
+import type { FileStamp, RowFile } from './row-files.ts';
+import { hashOf, readRowFile, rowPath, stampOf } from './row-files.ts';
 import { takeRowLock } from './row-lock.ts';
 
 /** One update on its way: what it will write, or what became of it already. */
@@ -18,6 +28,8 @@ interface Step {
   readonly update: RowUpdate;
   readonly heal: PlannedHeal | null;
   result: RowUpdateResult | null;
+  /** How the healed file stands. */
+  stamp: FileStamp | null;
 }
 
 /**
@@ -31,7 +43,7 @@ export async function updateRows(
   assertWritable(context);
   await recoverWhatCan(context);
   const steps = updates.map((update) => planStep(context, update));
-  await declare(context, steps);
+  await tryDeclare(context, steps);
   for (const step of steps) step.result ??= await tryWriteRow(context, step);
   await recordEvidence(context, steps);
   return steps.map((step) => step.result ?? { outcome: 'changed_meanwhile' });
@@ -50,11 +62,12 @@ function planStep(context: JsonlContext, update: RowUpdate): Step {
   try {
     const file = readRowFile(context.paths, update.task_id);
     const result = checkRow(file, update);
-    if (file === null || result !== null) return { update, heal: null, result };
+    if (file === null || result !== null) return { update, heal: null, result, stamp: null };
     const at = update.evidence.at ?? new Date(context.clock.now()).toISOString();
     return {
       update,
       result: null,
+      stamp: null,
       heal: {
         id: context.newId(),
         task_id: update.task_id,
@@ -63,7 +76,7 @@ function planStep(context: JsonlContext, update: RowUpdate): Step {
       },
     };
   } catch (error) {
-    return { update, heal: null, result: failed(error) };
+    return { update, heal: null, result: failed(error), stamp: null };
   }
 }
 
@@ -78,6 +91,15 @@ function healedText(file: RowFile, update: RowUpdate): string {
 
 function failed(error: unknown): RowUpdateResult {
   return { outcome: 'failed', error: error instanceof Error ? error : new Error(String(error)) };
+}
+
+/** Without noted intents no row may be written. */
+async function tryDeclare(context: JsonlContext, steps: readonly Step[]): Promise<void> {
+  try {
+    await declare(context, steps);
+  } catch (error) {
+    for (const step of steps) step.result ??= failed(error);
+  }
 }
 
 /** Notes the intents of all updates whose tasks still stand where they were audited. */
@@ -105,39 +127,27 @@ async function followIfReadable(write: IndexWrite): Promise<void> {
   }
 }
 
-async function lastSeqOf(
-  db: Pick<IndexWrite['db'], 'selectFrom'>,
-  ledger: string,
-  taskId: string,
-): Promise<number> {
-  const facts = await db
-    .selectFrom('task_facts')
-    .select('last_seq')
-    .where('ledger', '=', ledger)
-    .where('task_id', '=', taskId)
-    .executeTakeFirst();
-  return facts?.last_seq ?? 0;
-}
-
 async function tryWriteRow(context: JsonlContext, step: Step): Promise<RowUpdateResult> {
   try {
-    return await writeRow(context, step.update);
+    return await writeRow(context, step);
   } catch (error) {
     return failed(error);
   }
 }
 
-async function writeRow(context: JsonlContext, update: RowUpdate): Promise<RowUpdateResult> {
+async function writeRow(context: JsonlContext, step: Step): Promise<RowUpdateResult> {
+  const { update } = step;
   const lock = await takeRowLock(context.paths, update.task_id);
   try {
     const file = readRowFile(context.paths, update.task_id);
     const result = checkRow(file, update);
     if (file === null || result !== null) return result ?? { outcome: 'gone' };
     const lastSeq = await context.index.read((tables) =>
-      lastSeqOf(tables.reader as never, tables.ledger, update.task_id),
+      lastSeqOf(tables.reader as unknown as IndexDb, tables.ledger, update.task_id),
     );
     if (lastSeq !== update.custody_seq) return { outcome: 'changed_meanwhile' };
     replaceFile(rowPath(context.paths, update.task_id), healedText(file, update), file);
+    step.stamp = stampOf(context.paths, update.task_id);
     return { outcome: 'updated', evidence: 'recorded' };
   } finally {
     lock.release();
@@ -145,33 +155,44 @@ async function writeRow(context: JsonlContext, update: RowUpdate): Promise<RowUp
 }
 
 async function recordEvidence(context: JsonlContext, steps: readonly Step[]): Promise<void> {
-  const noted = steps.flatMap((step) => (step.heal === null ? [] : [step.heal.id]));
+  const noted = idsOf(steps);
   if (noted.length === 0) return;
+  // A write that failed may have happened all the same; whoever finds its intent looks at the row.
+  const done = idsOf(steps.filter((step) => step.result?.outcome !== 'failed'));
   const written = steps.filter((step) => step.result?.outcome === 'updated');
+  let left: readonly string[] = noted.filter((id) => !done.includes(id));
   try {
-    if (written.length === 0) await context.index.write((write) => dropIntents(write, noted));
-    else await appendEvidence(context, written, noted);
+    if (written.length === 0) await context.index.write((write) => dropIntents(write, done));
+    else await appendEvidence(context, written, done);
   } catch {
     // The heals stand; their evidence stays noted, and the next call that can write the log adds it.
+    left = noted;
     for (const step of written) step.result = { outcome: 'updated', evidence: 'missing' };
   }
-  await releaseWhatCan(context, noted);
+  await releaseWhatCan(context, { noted, left });
+}
+
+function idsOf(steps: readonly Step[]): readonly string[] {
+  return steps.flatMap((step) => (step.heal === null ? [] : [step.heal.id]));
 }
 
 async function appendEvidence(
   context: JsonlContext,
   written: readonly Step[],
-  noted: readonly string[],
+  done: readonly string[],
 ): Promise<void> {
   let appended: readonly Step[] = [];
   const outcomes = await appendToLog(context, {
     requests: async (write) => {
       // An intent that is gone was settled by somebody who found this call too slow.
-      const pending = await pendingIntents(write, noted);
+      const pending = await pendingIntents(write, done);
       appended = written.filter((step) => step.heal !== null && pending.has(step.heal.id));
       return appended.map((step) => ({ events: step.heal === null ? [] : [step.heal.evidence] }));
     },
-    finish: (write) => dropIntents(write, noted),
+    finish: async (write) => {
+      await dropIntents(write, done);
+      await saveChecks(write, written.flatMap(toCheck));
+    },
   });
   for (const [index, outcome] of outcomes.entries()) {
     const step = appended[index];
@@ -180,10 +201,20 @@ async function appendEvidence(
   }
 }
 
-async function releaseWhatCan(context: JsonlContext, ids: readonly string[]): Promise<void> {
+function toCheck({ update, stamp }: Step): readonly RowCheck[] {
+  return update.confirms && stamp !== null
+    ? [{ task_id: update.task_id, custody_seq: update.custody_seq, stamp }]
+    : [];
+}
+
+async function releaseWhatCan(
+  context: JsonlContext,
+  { noted, left }: { readonly noted: readonly string[]; readonly left: readonly string[] },
+): Promise<void> {
+  endIntents(noted);
   try {
-    await releaseIntents(context, ids);
+    await releaseIntents(context, left);
   } catch {
-    // They are found by their age instead.
+    // They are found by the end of this process instead.
   }
 }

@@ -35,7 +35,7 @@ export async function verifySql(context: SqlContext, options: VerifyOptions): Pr
       walk.problems.push({ code: 'truncated', message: `the log ends at ${walk.seq}, before the expected ${options.expectHead.seq}`, seq: walk.seq });
     }
     if (walk.fold !== null) walk.problems.push(...(await compareTables(db, context, walk.fold)));
-    await noteConflicts(db, context, walk);
+    walk.notes.push(...(await noteConflictingVerdicts(db, context)));
     return {
       ok: walk.problems.length === 0, events: walk.events, head_seq: head.seq, head_hash: head.hash,
       problems: walk.problems.slice(0, MAX_PROBLEMS), notes: walk.notes,
@@ -108,10 +108,10 @@ function wrongColumn(row: EventColumns, event: JsonObject): string | null {
 }
 
 /** Verdicts that came after the first and differ: in the log, never applied. */
-async function noteConflicts(db: Db, { ledger }: SqlContext, walk: Walk): Promise<void> {
+export async function noteConflictingVerdicts(db: Db, { ledger }: SqlContext): Promise<readonly VerifyProblem[]> {
   const rows = await db.selectFrom('run').select(['run_id', 'task_id']).where('ledger', '=', ledger)
     .where('record', 'not like', '%"conflicting_verdicts":0,%').limit(MAX_PROBLEMS).execute();
-  for (const row of rows) {
-    walk.notes.push({ code: 'conflicting_verdicts', message: `run ${row.run_id} was settled again with another state; the first one stands`, task_id: row.task_id });
-  }
+  return rows.map((row) => ({
+    code: 'conflicting_verdicts', message: `run ${row.run_id} was settled again with another state; the first one stands`, task_id: row.task_id,
+  }));
 }

@@ -1,0 +1,95 @@
+import type { VerifyOptions, VerifyProblem } from '../../ports/ledger-store.ts';
+import type { SqlContext } from '../sql/tables.ts';
+import type { Segment } from './chain-view.ts';
+import { checkHead } from './check-heads.ts';
+import type { IdConflict } from './ingest.ts';
+import type { JsonlContext } from './jsonl-context.ts';
+import { jsonlTaskRows } from './jsonl-task-rows.ts';
+import { readLineBlocks } from './line-reader.ts';
+import { withSegment } from './segment-file.ts';
+import type { TornLine } from './torn-lines.ts';
+
+/** Findings of one kind; the last one tells how many there are beyond. */
+const MAX_FINDINGS = 100;
+
+const NEWLINE = 0x0a;
+
+/** Holds the log against a head that is known from elsewhere. */
+export async function checkExpectedHead(
+  replay: SqlContext,
+  { expectHead }: VerifyOptions,
+): Promise<readonly VerifyProblem[]> {
+  if (expectHead === undefined) return [];
+  const problem = await checkHead(replay, expectHead, 0);
+  return problem === null ? [] : [problem];
+}
+
+/** Rows that use the id of another event: they are in the log, and no events. */
+export function conflictProblems(
+  conflicts: readonly IdConflict[],
+  segments: readonly Segment[],
+): readonly VerifyProblem[] {
+  const problems = conflicts.slice(0, MAX_FINDINGS).map(
+    ({ id, offset, recorded_seq }): VerifyProblem => ({
+      code: 'event_id_conflict',
+      seq: recorded_seq,
+      ...placeOf(offset, segments),
+      message: `the id ${id} stands for event ${recorded_seq} already, which says something else; this row is not folded`,
+    }),
+  );
+  return withRest(problems, conflicts.length, 'event_id_conflict');
+}
+
+function placeOf(
+  offset: number,
+  segments: readonly Segment[],
+): { readonly file: string; readonly line: number } | undefined {
+  let start = 0;
+  for (const segment of segments) {
+    if (offset < start + segment.size) return { file: segment.name, line: lineAt(segment, offset - start) };
+    start += segment.size;
+  }
+  return undefined;
+}
+
+function lineAt(segment: Segment, offset: number): number {
+  return withSegment(segment, (fd) => {
+    let line = 1;
+    for (const block of readLineBlocks(fd, 0, offset)) {
+      for (const byte of block.bytes) if (byte === NEWLINE) line += 1;
+    }
+    return line;
+  });
+}
+
+/** Lines that were cut: their bytes are kept, and nothing is read from them. */
+export function tornNotes(torn: readonly TornLine[]): readonly VerifyProblem[] {
+  const notes = torn.slice(0, MAX_FINDINGS).map(
+    ({ file, line, hasNewline }): VerifyProblem => ({
+      code: 'torn_line',
+      file,
+      line,
+      message: hasNewline
+        ? 'the line is not JSON; it was cut when it was written'
+        : 'the line lacks its newline',
+    }),
+  );
+  return withRest(notes, torn.length, 'torn_line');
+}
+
+/** Files among the rows that are no rows of ours. */
+export async function rowNotes(context: JsonlContext): Promise<readonly VerifyProblem[]> {
+  const notes: VerifyProblem[] = [];
+  const rows = jsonlTaskRows(context).list({
+    onProblem: ({ task_id, place, message }) => {
+      notes.push({ code: 'unreadable_row', message, file: place, ...(task_id === null ? {} : { task_id }) });
+    },
+  });
+  for await (const _row of rows);
+  return withRest(notes.slice(0, MAX_FINDINGS), notes.length, 'unreadable_row');
+}
+
+function withRest(findings: readonly VerifyProblem[], count: number, code: string): readonly VerifyProblem[] {
+  if (count <= findings.length) return findings;
+  return [...findings, { code, message: `and ${count - findings.length} more` }];
+}
