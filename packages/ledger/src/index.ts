@@ -39,7 +39,7 @@ export { COUNTERS, substrateOf, toEvidenceJson } from './core/run-evidence.ts';
 export type { ExecutionEvidence, Substrate } from './core/run-evidence.ts';
 export { boundDetail, isFaultOpen } from './core/containment.ts';
 export type { ContainmentRecord } from './core/containment.ts';
-export { isTerminalStatus, joinRow, LIVE_ENVELOPE_KEYS, LIVE_KEYS, mergeRow, parseTaskRow, splitRow, toTaskRow, withLiveFields } from './core/task-row.ts';
+export { isTerminalStatus, joinRow, LIVE_ENVELOPE_KEYS, LIVE_KEYS, mergeRow, parseTaskRow, printTaskRow, splitRow, toTaskRow, withLiveFields } from './core/task-row.ts';
 export type { LiveFields, RowMerge, TaskRow } from './core/task-row.ts';
 export { parseStoreUrl } from './core/store-url.ts';
 export type { JsonlDialect, StoreLocation } from './core/store-url.ts';

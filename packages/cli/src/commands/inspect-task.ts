@@ -15,7 +15,7 @@ export async function inspectTask(
   { taskId }: { readonly taskId: string },
 ): Promise<ExitCode> {
   return withLedger(context, 'look', async (ledger) => {
-    const { printRawObject } = await import('@custody/ledger');
+    const { printTaskRow } = await import('@custody/ledger');
     const { obligationsOfTask } = await import('../output/obligations-report.ts');
     const row = await loadRow(ledger, taskId);
     const custody = (await ledger.custody.tasks([taskId])).get(taskId);
@@ -27,7 +27,7 @@ export async function inspectTask(
     const fields = {
       task_id: JSON.stringify(taskId),
       status: JSON.stringify(row?.status ?? null),
-      row: row === null ? 'null' : printRawObject(row.raw),
+      row: row === null ? 'null' : printTaskRow(row),
       obligations: JSON.stringify(obligations),
       timeline: JSON.stringify(timeline),
     };

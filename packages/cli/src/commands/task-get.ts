@@ -22,8 +22,8 @@ export async function taskGet(
     const row = await loadRow(ledger, taskId, { effective: effective ?? false });
     if (row === null)
       return printRefusal(context, { outcome: 'not_found', task_id: taskId }, `there is no task ${taskId}`);
-    const { printRawObject } = await import('@custody/ledger');
-    const text = printRawObject(row.raw);
+    const { printTaskRow } = await import('@custody/ledger');
+    const text = printTaskRow(row);
     await context.out.write(`${context.json ? onOneLine(text) : text}\n`);
     return EXIT.done;
   });

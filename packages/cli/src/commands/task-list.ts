@@ -31,8 +31,8 @@ export async function taskList(
 }
 
 async function printRow(context: CommandContext, row: TaskRow): Promise<void> {
-  const { printRawObject } = await import('@custody/ledger');
-  await printLine(context, onOneLine(printRawObject(row.raw)), () => humanRow(row, context));
+  const { printTaskRow } = await import('@custody/ledger');
+  await printLine(context, onOneLine(printTaskRow(row)), () => humanRow(row, context));
 }
 
 function humanRow(row: TaskRow, { paint }: CommandContext): string {

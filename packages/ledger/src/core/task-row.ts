@@ -2,7 +2,7 @@ import { InvalidRowError } from '../errors.ts';
 import { isId } from './ids.ts';
 import { isJsonObject, textOf } from './json.ts';
 import type { JsonObject } from './json.ts';
-import { isSameRaw, parseRawObject, printCompact, toRaw } from './raw-json.ts';
+import { isSameRaw, parseRawObject, printCompact, printRawObject, toRaw } from './raw-json.ts';
 import type { RawObject } from './raw-json.ts';
 import type { ExecutionEvidence, Substrate } from './run-evidence.ts';
 
@@ -81,6 +81,9 @@ export function toTaskRow(raw: RawObject, knownId?: string): TaskRow {
   return { task_id: taskId, status: textOf(value, 'status'), value, raw };
 }
 
+/** No field at all. */
+export const NO_KEYS: ReadonlySet<string> = new Set();
+
 /** What became of a write of a row by its orchestrator. */
 export type RowMerge =
   | { readonly outcome: 'written'; readonly row: TaskRow }
@@ -91,9 +94,9 @@ export type RowMerge =
 /**
  * The terminal write guard (docs/contracts/custody.md, 4.6): old fields, then new ones. A terminal row takes
  * only its own status and fields that it did not have. Live fields that the row has stay the reconciler's:
- * an old copy written back never undoes a heal.
+ * an old copy written back never undoes a heal. `owned` are fields that the writer may not change at all.
  */
-export function mergeRow(existing: TaskRow | null, incoming: TaskRow, now: string): RowMerge {
+export function mergeRow(existing: TaskRow | null, incoming: TaskRow, now: string, owned: ReadonlySet<string> = NO_KEYS): RowMerge {
   if (existing === null) return { outcome: 'written', row: stamped(incoming, now) };
   const isTerminal = isTerminalStatus(existing.status);
   const lowersRank = existing.status === 'cancel_requested' && (RANKS[incoming.status] ?? 3) < 3;
@@ -102,7 +105,7 @@ export function mergeRow(existing: TaskRow | null, incoming: TaskRow, now: strin
   const refused: string[] = [];
   let isChanged = false;
   for (const [key, raw] of incoming.raw) {
-    const effect = effectOf(existing, incoming, { key, isTerminal });
+    const effect = effectOf(existing, incoming, { key, isTerminal: isTerminal || owned.has(key) });
     if (effect === 'refused') refused.push(key);
     if (effect !== 'changed') continue;
     isChanged = true;
@@ -140,6 +143,11 @@ function stamped(row: TaskRow, now: string): TaskRow {
   if (!raw.has('ts')) raw.set('ts', JSON.stringify(now));
   if (!raw.has('updated_at')) raw.set('updated_at', JSON.stringify(now));
   return toTaskRow(raw, row.task_id);
+}
+
+/** The document as it is shown: under the id by which the row is kept, also when the document names none or another. */
+export function printTaskRow(row: TaskRow): string {
+  return printRawObject(new Map([...row.raw, ['task_id', JSON.stringify(row.task_id)]]));
 }
 
 /** The row with its live fields replaced; every other value keeps its exact text. */
