@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from './json.ts';
-import { isTruthy, textOf } from './json.ts';
+import { compareCodePoints, isTruthy, textOf } from './json.ts';
 import type { RecordedEvent } from './recorded-event.ts';
 import { isReviewOwned, isReviewSource } from './run-record.ts';
 import type { RunRecord } from './run-record.ts';
@@ -164,7 +164,7 @@ export function executionEvidence(source: EvidenceSource): ExecutionEvidence {
     delegated_runs_succeeded: settled.length - failed.length,
     delegated_runs_failed: failed.length,
     delegated_runs_source_unresolved: 0,
-    delegated_run_failure_states: distinct(failed.map((item) => (item.has_verdict ? item.state : 'closed_absent'))).sort(),
+    delegated_run_failure_states: distinct(failed.map((item) => (item.has_verdict ? item.state : 'closed_absent'))).sort(compareCodePoints),
     subscription_cost_usd: cost,
     subscription_cost_estimated: cost !== null && settled.some((item) => item.cost_estimated),
     harness_models: inLogOrder(counted.flatMap((item) => item.models)),
