@@ -11,14 +11,18 @@ export function inProcessLocks(waitMs = DEFAULT_WAIT_MS): NamedLocks {
     hold: async <T>(name: string, work: () => Promise<T>): Promise<Locked<T>> => {
       const before = tails.get(name) ?? Promise.resolve();
       const { promise: turn, resolve: release } = promiseWithResolver();
-      const tail = before.then(() => turn);
+      // Over when every earlier turn is, too: one who gives up must not let those behind him pass the holder.
+      const tail = before
+        .then(() => turn)
+        .then(() => {
+          if (tails.get(name) === tail) tails.delete(name);
+        });
       tails.set(name, tail);
       try {
         if (!(await isOverWithin(before, waitMs))) return { outcome: 'timeout' };
         return { outcome: 'done', value: await work() };
       } finally {
         release();
-        if (tails.get(name) === tail) tails.delete(name);
       }
     },
   };
