@@ -1,5 +1,7 @@
 export { openLedger } from './open-ledger.ts';
 export type { OpenLedgerOptions } from './open-ledger.ts';
+export { importInto } from './import-events.ts';
+export type { ImportOptions, ImportProblem, ImportProgress, ImportResult } from './import/import-result.ts';
 export { createLedger } from './shell/ledger.ts';
 export type { Ledger } from './shell/ledger.ts';
 

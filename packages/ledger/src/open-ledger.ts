@@ -16,6 +16,8 @@ export interface OpenLedgerOptions {
   readonly clock?: Clock;
   /** Ids of events whose writer gave none. @default UUIDv7 */
   readonly newId?: NewId;
+  /** Hears of every time that a JSONL store reads its whole log, which only a new or doubtful index makes it do. */
+  readonly onReplay?: () => void;
 }
 
 /**
@@ -30,6 +32,7 @@ export async function openLedger(url: string, options: OpenLedgerOptions = {}): 
     readOnly: options.readOnly ?? false,
     clock: options.clock ?? systemClock,
     newId: options.newId ?? systemNewId,
+    onReplay: options.onReplay ?? (() => undefined),
   };
   return createLedger(await openStore(url, settings), settings.clock);
 }

@@ -55,7 +55,7 @@ export function unreadableLog(root: string, cause: unknown): StoreError {
 }
 
 function lookOnce(paths: RootPaths): readonly Segment[] {
-  const live = lookAtLive(paths);
+  const live = lookIfThere('logs/events.jsonl', paths.live);
   const archived = archiveNames(paths).map((name) => lookAt(`archive/${name}`, join(paths.archive, name)));
   const seen = new Set<string>();
   const segments: Segment[] = [];
@@ -67,9 +67,10 @@ function lookOnce(paths: RootPaths): readonly Segment[] {
   return segments;
 }
 
-function lookAtLive(paths: RootPaths): Segment | null {
+/** Looks at a file that may be missing. @throws as {@link lookAt} does. */
+export function lookIfThere(name: string, path: string): Segment | null {
   try {
-    return lookAt('logs/events.jsonl', paths.live);
+    return lookAt(name, path);
   } catch (error) {
     if (isMissing(error)) return null;
     throw error;
@@ -87,7 +88,8 @@ function archiveNames(paths: RootPaths): readonly string[] {
   }
 }
 
-function lookAt(name: string, path: string): Segment {
+/** Looks at one file. @throws if it can't be opened, or is no file. */
+export function lookAt(name: string, path: string): Segment {
   const stat = statSync(path);
   if (!stat.isFile()) throw new Error(`${path} is not a file`);
   accessSync(path, constants.R_OK);

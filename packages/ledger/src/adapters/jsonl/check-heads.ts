@@ -1,10 +1,9 @@
-import type { FileHandle } from 'node:fs/promises';
-import { open } from 'node:fs/promises';
 import { isJsonObject } from '../../core/json.ts';
 import type { VerifyProblem } from '../../ports/ledger-store.ts';
 import type { SqlContext } from '../sql/tables.ts';
-import { isMissing } from './fs-error.ts';
+import { lookIfThere } from './chain-view.ts';
 import type { RootPaths } from './root-paths.ts';
+import { readTextLines } from './text-lines.ts';
 
 /** A head that was noted when the log was as long as it says. */
 interface NotedHead {
@@ -27,10 +26,9 @@ const FILE = 'state/custody.heads.jsonl';
 export async function checkHeads(paths: RootPaths, replay: SqlContext): Promise<HeadFindings> {
   const problems: VerifyProblem[] = [];
   const notes: VerifyProblem[] = [];
-  let line = 0;
   let goodSeq = 0;
-  for await (const text of readHeadLines(paths)) {
-    line += 1;
+  const file = lookIfThere(FILE, paths.heads);
+  for (const { text, line } of file === null ? [] : readTextLines(file)) {
     const head = parseHead(text);
     if (head === null) {
       notes.push({ code: 'torn_line', message: 'a head that can’t be read', file: FILE, line });
@@ -41,25 +39,6 @@ export async function checkHeads(paths: RootPaths, replay: SqlContext): Promise<
     else if (problems.length < MAX_PROBLEMS) problems.push({ ...problem, file: FILE, line });
   }
   return { problems, notes };
-}
-
-async function* readHeadLines(paths: RootPaths): AsyncGenerator<string, void> {
-  const file = await openHeads(paths);
-  if (file === null) return;
-  try {
-    for await (const line of file.readLines()) if (line.trim() !== '') yield line;
-  } finally {
-    await file.close();
-  }
-}
-
-async function openHeads(paths: RootPaths): Promise<FileHandle | null> {
-  try {
-    return await open(paths.heads);
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
 }
 
 function parseHead(text: string): NotedHead | null {

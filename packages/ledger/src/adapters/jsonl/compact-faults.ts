@@ -1,9 +1,10 @@
-import { statSync } from 'node:fs';
 import type { ContainmentRecord } from '../../core/containment.ts';
 import { emptyContainment, foldContainment } from '../../core/containment.ts';
 import { readLine, toPlacedEvent } from '../../core/dialect.ts';
 import { textOf } from '../../core/json.ts';
 import type { RecordedEvent } from '../../core/recorded-event.ts';
+import type { Segment } from './chain-view.ts';
+import { lookIfThere } from './chain-view.ts';
 import { findCustodyLines } from './custody-marks.ts';
 import { FIRST_TIME } from './index-tables.ts';
 import { readLineBlocks } from './line-reader.ts';
@@ -20,23 +21,20 @@ export function isCompactType(type: string): boolean {
   return KEPT.has(type);
 }
 
+/** The compact file; null if there is none. @throws if it is there and can't be read. */
+export function lookAtFaults(paths: RootPaths): Segment | null {
+  return lookIfThere('logs/containment_faults.jsonl', paths.faults);
+}
+
 /** The fault and resolution rows of the compact file, in its order. @throws if it is there and can't be read. */
 export function readCompactFaults(paths: RootPaths): readonly RecordedEvent[] {
-  const stat = statSync(paths.faults, { throwIfNoEntry: false });
-  if (stat === undefined) return [];
-  if (!stat.isFile()) throw new Error(`${paths.faults} is not a file`);
-  const segment = {
-    name: '',
-    path: paths.faults,
-    identity: `${stat.dev}:${stat.ino}`,
-    size: stat.size,
-    mtime_ms: stat.mtimeMs,
-  };
-  return withSegment(segment, (fd) => {
+  const file = lookAtFaults(paths);
+  if (file === null) return [];
+  return withSegment(file, (fd) => {
     const events: RecordedEvent[] = [];
-    for (const block of readLineBlocks(fd, 0, segment.size)) {
-      for (const span of findCustodyLines(block.bytes))
-        collect(block.bytes.toString('utf8', span.start, span.end), events);
+    for (const block of readLineBlocks(fd, 0, file.size)) {
+      for (const { start, end } of findCustodyLines(block.bytes))
+        collect(block.bytes.toString('utf8', start, end), events);
     }
     return events;
   });

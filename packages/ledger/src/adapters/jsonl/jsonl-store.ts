@@ -11,6 +11,7 @@ import type { JsonlContext } from './jsonl-context.ts';
 import { assertWritable } from './jsonl-context.ts';
 import { jsonlCustodyReader } from './jsonl-custody-reader.ts';
 import { jsonlEventStore } from './jsonl-event-store.ts';
+import { jsonlReplicas } from './jsonl-replicas.ts';
 import { jsonlSettleScan } from './jsonl-settle-scan.ts';
 import { jsonlStateStore } from './jsonl-state-store.ts';
 import { jsonlTaskRows } from './jsonl-task-rows.ts';
@@ -60,6 +61,7 @@ export async function jsonlStore(options: JsonlStoreOptions): Promise<LedgerStor
     scan: jsonlSettleScan(paths),
     state: jsonlStateStore(paths, () => assertWritable(context)),
     leaders: jsonlLeaderStore(context),
+    replicas: jsonlReplicas(paths),
     verify: (request) => verifyJsonl(context, request),
     close: () => index.close(),
   };

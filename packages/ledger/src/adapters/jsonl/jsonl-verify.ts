@@ -12,7 +12,7 @@ import type { OpenIndex } from './open-index.ts';
 import { openPrivateIndex } from './open-index.ts';
 import { ChainMovedError } from './segment-file.ts';
 import { compareStored } from './stored-index.ts';
-import { takeCensus } from './torn-lines.ts';
+import { findTornLines } from './torn-lines.ts';
 import { checkExpectedHead, conflictProblems, rowNotes, tornNotes } from './verify-findings.ts';
 
 /** The log moves on while it is verified; more often than this something else is wrong. */
@@ -50,15 +50,13 @@ async function verifyView(
   { options, replay, segments }: Verification,
 ): Promise<VerifyReport> {
   const conflicts: IdConflict[] = [];
-  await replay.db
-    .transaction()
-    .execute((db) =>
-      followLog(db, replay.context, segments, {
-        newId: context.newId,
-        onReplay: () => undefined,
-        onConflicts: (found) => conflicts.push(...found),
-      }),
-    );
+  await replay.db.transaction().execute((db) =>
+    followLog(db, replay.context, segments, {
+      newId: context.newId,
+      onReplay: () => undefined,
+      onConflicts: (found) => conflicts.push(...found),
+    }),
+  );
   const head = await readHead(replay.context.reader, replay.context.ledger);
   const noted = await checkHeads(context.paths, replay.context);
   const stored =
@@ -72,7 +70,7 @@ async function verifyView(
     ...stored.problems,
   ];
   const notes = [
-    ...tornNotes(segments.flatMap((segment) => takeCensus(segment).torn)),
+    ...tornNotes(segments.flatMap((segment) => findTornLines(segment))),
     ...noted.notes,
     ...stored.notes,
     ...(await rowNotes(context)),

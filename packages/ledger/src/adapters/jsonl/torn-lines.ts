@@ -1,8 +1,6 @@
-import { readLine } from '../../core/dialect.ts';
 import type { Segment } from './chain-view.ts';
-import { findCustodyLines } from './custody-marks.ts';
-import { readLineBlocks } from './line-reader.ts';
-import { withSegment } from './segment-file.ts';
+import { classifyLines } from './classified-lines.ts';
+import { readRange, withSegment } from './segment-file.ts';
 
 /** A line that is not what its writer meant to write. */
 export interface TornLine {
@@ -16,48 +14,20 @@ export interface TornLine {
 
 const NEWLINE = 0x0a;
 
-/** Counts what the lines of a log are, and finds the torn ones. */
-export interface LineCensus {
-  readonly lines: number;
-  readonly torn: readonly TornLine[];
-}
-
-/** Looks at every line of a segment. Rows of other subsystems are not parsed when they begin and end like an object. */
-export function takeCensus(segment: Segment): LineCensus {
+/** Finds the torn lines of a segment. */
+export function findTornLines(segment: Segment): readonly TornLine[] {
   const torn: TornLine[] = [];
-  let lines = 0;
-  let end = 0;
-  withSegment(segment, (fd) => {
-    for (const block of readLineBlocks(fd, 0, segment.size)) {
-      const custody = new Set([...findCustodyLines(block.bytes)].map((span) => span.start));
-      for (let at = 0; at < block.bytes.length; ) {
-        const next = block.bytes.indexOf(NEWLINE, at) + 1;
-        lines += 1;
-        const bytes = block.bytes.subarray(at, next - 1);
-        if ((custody.has(at) || !looksWhole(bytes)) && isTorn(bytes))
-          torn.push({ file: segment.name, line: lines, hasNewline: true });
-        at = next;
-      }
-      end = block.start + block.bytes.length;
-    }
-  });
-  if (end < segment.size) torn.push({ file: segment.name, line: lines + 1, hasNewline: false });
-  return { lines, torn };
+  let last = 0;
+  for (const { line, kind } of classifyLines(segment)) {
+    last = line;
+    if (kind === 'torn') torn.push({ file: segment.name, line, hasNewline: true });
+  }
+  if (lacksNewline(segment)) torn.push({ file: segment.name, line: last + 1, hasNewline: false });
+  return torn;
 }
 
-/** True if the bytes begin and end like a JSON object: good enough for rows that are nobody's business here. */
-export function looksWhole(line: Buffer): boolean {
-  let first = 0;
-  let last = line.length - 1;
-  while (isBlank(line[first])) first += 1;
-  while (last > first && isBlank(line[last])) last -= 1;
-  return line[first] === 0x7b && line[last] === 0x7d;
-}
-
-function isBlank(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x09 || byte === 0x0d;
-}
-
-function isTorn(line: Buffer): boolean {
-  return readLine(line.toString('utf8')).kind === 'torn';
+/** True if the last line of a segment was cut, or is being written. */
+export function lacksNewline(segment: Segment): boolean {
+  if (segment.size === 0) return false;
+  return withSegment(segment, (fd) => readRange(fd, segment.size - 1, segment.size)[0] !== NEWLINE);
 }

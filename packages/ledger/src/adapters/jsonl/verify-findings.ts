@@ -82,7 +82,12 @@ export async function rowNotes(context: JsonlContext): Promise<readonly VerifyPr
   const notes: VerifyProblem[] = [];
   const rows = jsonlTaskRows(context).list({
     onProblem: ({ task_id, place, message }) => {
-      notes.push({ code: 'unreadable_row', message, file: place, ...(task_id === null ? {} : { task_id }) });
+      notes.push({
+        code: task_id === null ? 'stray_file' : 'unreadable_row',
+        message,
+        file: place,
+        ...(task_id === null ? {} : { task_id }),
+      });
     },
   });
   for await (const _row of rows);
