@@ -118,7 +118,8 @@ function toHandles(open: { reader: Database.Database; writer: Database.Database;
 }
 
 function refuseDirectory(path: string): void {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  // A path through a file is simply not there; `statSync` alone would throw.
+  if (!existsSync(path) || !statSync(path).isDirectory()) return;
   throw new StoreError('not_a_store', `${path} is a directory, a SQLite store is a file`, {
     hint: 'For a directory of JSON Lines use jsonl:DIR.', facts: { path },
   });
