@@ -121,7 +121,8 @@ function printerOf(stream: NodeJS.WriteStream): Printer {
     if (error.code !== 'EPIPE' && stream === process.stdout) outputFault ??= error;
   });
   return {
-    isTty: stream.isTTY,
+    // Absent, not false, on a stream that is no terminal.
+    isTty: Boolean(stream.isTTY),
     columns: stream.columns || DEFAULT_COLUMNS,
     isClosed: () => isClosed,
     write: (text) =>

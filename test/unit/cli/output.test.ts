@@ -44,19 +44,25 @@ test('a missing moment has no age', () => {
   expect(sinceText('1970-01-01T00:00:00.000Z', 5000)).toBe('5s ago');
 });
 
-test('a table fits its terminal, and no text of a cell is lost', () => {
+test('a table fits its terminal, no text of a cell is lost, and colours are put on after the cut', () => {
   const id = 'run-'.repeat(30);
-  const table = renderTable(['TASK', 'OWES'], [['t-1', id]], { columns: 40, bold: (text) => text });
+  const rows = [[{ text: 't-1' }, { text: id, colour: (text: string) => `\u001b[31m${text}\u001b[39m` }]];
+  const table = renderTable(['TASK', 'OWES'], rows, { columns: 40, bold: (text) => text });
 
-  const lines = table.trimEnd().split('\n');
-  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
-  expect(
-    lines
-      .slice(1)
-      .map((line) => line.slice(10).trim())
-      .join(''),
-  ).toContain('run-run-');
-  expect(table.replaceAll(/\s/g, '')).toContain(id);
+  const plain = table.replaceAll('\u001b[31m', '').replaceAll('\u001b[39m', '');
+  const lines = plain.trimEnd().split('\n');
+  expect(Math.max(...lines.map((line) => line.length))).toBe(40);
+  expect(plain.replaceAll(/\s/g, '')).toBe(`TASKOWESt-1${id}`);
+  expect(table.split('\u001b[31m')).toHaveLength(lines.length);
+});
+
+test('a list in a cell is cut between its items', () => {
+  const table = renderTable(['OWES'], [[{ text: 'run-1, patch:run-2, run-3' }]], {
+    columns: 14,
+    bold: (text) => text,
+  });
+
+  expect(table).toBe('OWES\nrun-1,\npatch:run-2,\nrun-3\n');
 });
 
 test.for([

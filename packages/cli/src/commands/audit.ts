@@ -6,6 +6,7 @@ import { EXIT } from '../exit-code.ts';
 import { withLedger } from '../open-store.ts';
 import { printable } from '../output/printable.ts';
 import { printReport } from '../output/report.ts';
+import type { Cell } from '../output/table.ts';
 import { renderTable } from '../output/table.ts';
 import { sinceText } from '../output/time-text.ts';
 
@@ -70,40 +71,38 @@ function humanAudit(
 ): string {
   const { paint, out, now } = context;
   const rows = report.tasks.map((task) => cellsOf(task, sinceText(since.get(task.task_id), now()), paint));
+  const style = { columns: out.columns, bold: paint.bold };
   const table =
     rows.length === 0
       ? 'nothing is owed\n'
-      : renderTable(['TASK', 'STATUS', 'OWES', 'SINCE', 'ROW'], rows, {
-          columns: out.columns,
-          bold: paint.bold,
-        });
+      : renderTable(['TASK', 'STATUS', 'OWES', 'SINCE', 'ROW'], rows, style);
   const parked = report.parked.map(
     ({ task_id, failures, error }) =>
       `${paint.red('parked')} ${printable(task_id)} after ${failures} failures: ${printable(error)}\n`,
   );
-  return [table, ...parked, paint.dim(totalsText(report, now()))].join('');
+  return [table, ...parked, ...totalsLines(report, now()).map((line) => `${paint.dim(line)}\n`)].join('');
 }
 
-function totalsText({ totals }: AuditReport, nowMs: number): string {
+function totalsLines({ totals }: AuditReport, nowMs: number): readonly string[] {
   const { open_runs, pending_invocations, undisposed_patches, oldest_unreconciled_at: oldest } = totals;
   const counts = `${open_runs} open runs, ${pending_invocations} pending invocations, ${undisposed_patches} undisposed patches`;
-  return oldest === null ? counts : `${counts}; the oldest since ${oldest} (${sinceText(oldest, nowMs)})`;
+  return oldest === null ? [counts] : [counts, `the oldest since ${oldest} (${sinceText(oldest, nowMs)})`];
 }
 
-function cellsOf(task: TaskAudit, since: string, paint: Paint): readonly string[] {
+function cellsOf(task: TaskAudit, since: string, paint: Paint): readonly Cell[] {
   const owes = [...task.audit.unreconciled, ...task.open_attempts.map((id) => `attempt:${id}`)];
   return [
-    printable(task.task_id),
-    task.status === null ? paint.dim('no row') : printable(task.status),
-    owes.length === 0 ? paint.dim('nothing') : printable(owes.join(', ')),
-    since,
+    { text: printable(task.task_id) },
+    task.status === null ? { text: 'no row', colour: paint.dim } : { text: printable(task.status) },
+    owes.length === 0 ? { text: 'nothing', colour: paint.dim } : { text: printable(owes.join(', ')) },
+    { text: since },
     rowVerdict(task, paint),
   ];
 }
 
 /** A row of a task that has not ended discloses nothing yet; that is no fault. */
-function rowVerdict(task: TaskAudit, paint: Paint): string {
-  if (task.status === null) return paint.dim('-');
-  if (task.current) return paint.green('true');
-  return task.terminal ? paint.red('stale') : paint.dim('not ended');
+function rowVerdict(task: TaskAudit, paint: Paint): Cell {
+  if (task.status === null) return { text: '-', colour: paint.dim };
+  if (task.current) return { text: 'true', colour: paint.green };
+  return task.terminal ? { text: 'stale', colour: paint.red } : { text: 'not ended', colour: paint.dim };
 }

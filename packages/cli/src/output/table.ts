@@ -24,6 +24,12 @@ const GAP = 2;
 /** A column never gets narrower than this when the terminal is too small. */
 const MIN_WIDTH = 8;
 
+/** A text, and how it is coloured once it is cut to its column: colours can't be cut. */
+export interface Cell {
+  readonly text: string;
+  readonly colour?: (text: string) => string;
+}
+
 /** How a table is drawn. */
 export interface TableStyle {
   /** Columns of the terminal. */
@@ -34,21 +40,16 @@ export interface TableStyle {
 /** Rows under a head, as wide as the terminal allows; longer cells go on in the next line. */
 export function renderTable(
   head: readonly string[],
-  rows: readonly (readonly string[])[],
+  rows: readonly (readonly Cell[])[],
   style: TableStyle,
 ): string {
-  const widths = fittingWidths(head, rows, style.columns);
+  const cells = [head.map((text) => ({ text, colour: style.bold })), ...rows];
+  const widths = fittingWidths(cells, style.columns);
   const table = new Table({
     chars: CHARS,
-    colWidths: [...widths],
-    wordWrap: true,
-    wrapOnWordBoundary: false,
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
   });
-  table.push(
-    head.map((cell) => style.bold(cell)),
-    ...rows.map((row) => [...row]),
-  );
+  table.push(...cells.map((row) => row.map((cell, index) => wrapped(cell, widths[index] ?? MIN_WIDTH))));
   return `${table
     .toString()
     .split('\n')
@@ -57,16 +58,11 @@ export function renderTable(
 }
 
 /** The widest column gives way until everything fits. */
-function fittingWidths(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  columns: number,
-): readonly number[] {
-  const widths = head.map((cell, index) =>
-    Math.max(cell.length, ...rows.map((row) => visibleLength(row[index] ?? ''))),
+function fittingWidths(rows: readonly (readonly Cell[])[], columns: number): readonly number[] {
+  const widths = (rows[0] ?? []).map((_cell, index) =>
+    Math.max(...rows.map((row) => row[index]?.text.length ?? 0)),
   );
-  const room = columns - GAP * (head.length - 1);
-  let excess = widths.reduce((sum, width) => sum + width, 0) - room;
+  let excess = widths.reduce((sum, width) => sum + width + GAP, -GAP) - columns;
   while (excess > 0) {
     const widest = widths.indexOf(Math.max(...widths));
     const width = widths[widest] ?? 0;
@@ -77,9 +73,15 @@ function fittingWidths(
   return widths;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are made of them
-const COLOUR = /\u001b\[[0-9;]*m/g;
-
-function visibleLength(text: string): number {
-  return text.replace(COLOUR, '').length;
+/** Cut between the items of a list where there are some, else anywhere: ids have no words. */
+function wrapped({ text, colour = (line) => line }: Cell, width: number): string {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(' ', width);
+    const cut = space > 0 ? space : width;
+    lines.push(rest.slice(0, cut));
+    rest = rest.slice(cut).trimStart();
+  }
+  return [...lines, rest].map(colour).join('\n');
 }
