@@ -35,7 +35,7 @@ describe.each(STORES)('the audit where a task ends, on $name', (kind) => {
     const daemon = executor();
 
     const found = await boundary(ledger, '', daemon);
-    const recorded = await recordBoundary(ledger, found.audit);
+    const recorded = await recordBoundary(ledger, found);
 
     expect(found.audit).toEqual({
       task_id: '',
@@ -53,8 +53,7 @@ describe.each(STORES)('the audit where a task ends, on $name', (kind) => {
     const { ledger } = await kind.open();
     await ledger.append([requested('inv-1', 't-1')]);
 
-    const { audit } = await boundary(ledger, 't-1', away());
-    const recorded = await recordBoundary(ledger, audit);
+    const recorded = await recordBoundary(ledger, await boundary(ledger, 't-1', away()));
 
     expect(recorded).toEqual({ outcome: 'recorded', minted: true });
     expect(await rowOf(ledger, 't-1')).toMatchObject({
@@ -76,7 +75,7 @@ describe.each(STORES)('the audit where a task ends, on $name', (kind) => {
     const clean = await boundary(ledger, 't-0', executor());
 
     expect(clean).toMatchObject({ audit: { audit_status: 'ok', unreconciled: [] }, evidence: 'recorded' });
-    expect(await recordBoundary(ledger, clean.audit)).toEqual({ outcome: 'unchanged' });
+    expect(await recordBoundary(ledger, clean)).toEqual({ outcome: 'unchanged' });
     expect(await ledger.rows.load('t-0')).toBeNull();
   });
 
@@ -222,6 +221,7 @@ describe.each(STORES)('the audit where a task ends, on $name', (kind) => {
     const again = await auditLoopExit({ ledger, rows: ledger.rows }, 't-1', options);
 
     expect(exit.record).toEqual({ outcome: 'recorded', minted: false });
+    expect(exit.event['id']).toMatch(/^boundary:/);
     expect(await rowOf(ledger, 't-1')).toMatchObject({
       status: 'scheduled',
       title: 'mow',
@@ -232,13 +232,55 @@ describe.each(STORES)('the audit where a task ends, on $name', (kind) => {
     expect((await ledger.rows.load('t-1'))?.version).toBe(version);
   });
 
+  test('V8: the row of a task that goes on is written with the same event, not with a second one', async () => {
+    const { ledger } = await kind.open();
+    await ledger.append([started('run-1', 't-1')]);
+    await putRow(ledger, { task_id: 't-1', status: 'running' });
+
+    const { record } = await auditLoopExit({ ledger, rows: ledger.rows }, 't-1', {
+      gateway: () => executor({ 'run-1': AWAY }),
+    });
+
+    expect(record).toEqual({ outcome: 'recorded', minted: false });
+    expect(await eventsOf(ledger, 'custody.unreconciled')).toHaveLength(1);
+  });
+
+  test('V3: an audit that fails closed keeps the last list that was known in the envelope', async () => {
+    const { ledger } = await kind.open();
+    await ledger.append([started('run-1', 't-1')]);
+    await putRow(ledger, { task_id: 't-1', status: 'running', delegated_runs_unreconciled: ['run-1'] });
+    const unreadable: Ledger = { ...ledger, custody: { ...ledger.custody, isReadable: async () => false } };
+
+    await recordBoundary(unreadable, await boundary(unreadable, 't-1', executor()));
+
+    expect(await listOf(ledger, 't-1')).toEqual(['delegated_run_state_unknown:custody_log_unreadable']);
+    expect(await envelopeOf(ledger, 't-1')).toMatchObject({
+      audit_status: 'failed',
+      last_known_unreconciled: ['run-1'],
+    });
+  });
+
+  test('a run that settles between the audit and its record is not disclosed as open', async () => {
+    const { ledger } = await kind.open();
+    await ledger.append([started('run-1', 't-1')]);
+    await putRow(ledger, { task_id: 't-1', status: 'running' });
+    const found = await boundary(ledger, 't-1', executor({ 'run-1': AWAY }));
+    await ledger.append([settled('run-1')]);
+
+    expect(await recordBoundary(ledger, found)).toEqual({ outcome: 'recorded', minted: false });
+    expect(await rowOf(ledger, 't-1')).toMatchObject({
+      status: 'running',
+      delegated_runs_unreconciled: [],
+      delegate_terminal_reconciliation: { terminal_runs: [{ run_id: 'run-1' }] },
+    });
+  });
+
   test('a row that has ended takes the audit as a heal: live fields only', async () => {
     const { ledger } = await kind.open();
     await ledger.append([started('run-1', 't-1')]);
     await putRow(ledger, failedRow('t-1', ['run-stale'], { result: 'gave up' }));
 
-    const { audit } = await boundary(ledger, 't-1', executor({ 'run-1': AWAY }));
-    const recorded = await recordBoundary(ledger, audit);
+    const recorded = await recordBoundary(ledger, await boundary(ledger, 't-1', executor({ 'run-1': AWAY })));
 
     expect(recorded).toEqual({ outcome: 'recorded', minted: false });
     expect(await rowOf(ledger, 't-1')).toMatchObject({
@@ -258,16 +300,18 @@ describe.each(STORES)('the audit where a task ends, on $name', (kind) => {
       delegated_runs_unreconciled: [],
       delegate_terminal_reconciliation: {},
     });
-    const { audit } = await boundary(ledger, 't-1', executor({ 'run-1': AWAY }));
+    const found = await boundary(ledger, 't-1', executor({ 'run-1': AWAY }));
     const rows: Ledger['rows'] = {
       ...ledger.rows,
-      put: async (put) => {
-        await putRow(ledger, { task_id: 't-1', status: 'completed', result: 'done' });
-        return ledger.rows.put(put);
+      update: async (updates) => {
+        if ((await rowOf(ledger, 't-1'))['status'] === 'running') {
+          await putRow(ledger, { task_id: 't-1', status: 'completed', result: 'done' });
+        }
+        return ledger.rows.update(updates);
       },
     };
 
-    await recordBoundary({ ...ledger, rows }, audit);
+    await recordBoundary({ ...ledger, rows }, found);
 
     expect(await rowOf(ledger, 't-1')).toMatchObject({
       status: 'completed',

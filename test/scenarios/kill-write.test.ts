@@ -1,5 +1,5 @@
 import type { JsonObject, Ledger } from '@custody/ledger';
-import type { Audit, BoundaryOptions, RunGateway } from '@custody/reconciler';
+import type { BoundaryAudit, BoundaryOptions, RunGateway } from '@custody/reconciler';
 import { auditBoundary, createReconciler, writeEnd } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
 import { STORES } from '../contract/stores.ts';
@@ -12,9 +12,12 @@ function boundary(ledger: Ledger, taskId: string, gateway: RunGateway, more: Par
 }
 
 describe.each(STORES)('the terminal write of a killer on $name', (kind) => {
-  async function dirty(ledger: Ledger, trigger: NonNullable<BoundaryOptions['trigger']>): Promise<Audit> {
+  async function dirty(
+    ledger: Ledger,
+    trigger: NonNullable<BoundaryOptions['trigger']>,
+  ): Promise<BoundaryAudit> {
     await ledger.append([started('run-1', 't-1')]);
-    return (await boundary(ledger, 't-1', executor({ 'run-1': AWAY }), { trigger })).audit;
+    return boundary(ledger, 't-1', executor({ 'run-1': AWAY }), { trigger });
   }
 
   test('K4: is one write that carries the end, the list and the envelope', async () => {

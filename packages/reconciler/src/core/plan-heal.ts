@@ -47,7 +47,7 @@ export function planHeal({ row, audit, evidence, custody }: HealInput): HealPlan
   const isChanged = isSelected && !isDisclosed(row.value, audit);
   if (!isChanged && !isStale) return { kind: 'current', confirms: isGood };
   const live: LiveFields = {
-    ...(isChanged ? { delegated_runs_unreconciled: audit.unreconciled, delegate_terminal_reconciliation: envelopeOf(row, audit) } : {}),
+    ...(isChanged ? { delegated_runs_unreconciled: audit.unreconciled, delegate_terminal_reconciliation: envelopeFor(row, audit) } : {}),
     ...(isStale ? { execution: { evidence, substrate: substrateOf(evidence) } } : {}),
   };
   const before = summaryBefore(row, live);
@@ -62,8 +62,11 @@ export function planHeal({ row, audit, evidence, custody }: HealInput): HealPlan
   };
 }
 
-/** A failed audit keeps the last list that was known, since the ids would be gone from the row otherwise. */
-function envelopeOf(row: TaskRow, audit: Audit): JsonObject {
+/**
+ * The envelope that a row is given. A failed audit keeps the last list that was known, since the ids would be gone
+ * from the row otherwise.
+ */
+export function envelopeFor(row: TaskRow, audit: Audit): JsonObject {
   const envelope = audit as unknown as JsonObject;
   if (audit.audit_status === 'ok') return envelope;
   const earlier = storedEnvelope(row.value)['last_known_unreconciled'];

@@ -1,9 +1,10 @@
-import type { JsonObject, Ledger, LoadedRow, NewEvent } from '@custody/ledger';
+import type { JsonObject, Ledger, NewEvent, TaskRow } from '@custody/ledger';
 import { isTerminalStatus, toTaskRow } from '@custody/ledger';
 import type { Audit, Trigger } from '../core/audit.ts';
 import { audit, auditSource, evidenceEvent, failedAudit } from '../core/audit.ts';
 import { isDisclosed } from '../core/disclosure.ts';
 import type { OwnerVerdict } from '../core/owner-verdict.ts';
+import { envelopeFor } from '../core/plan-heal.ts';
 import type { HealContext } from './heal-rows.ts';
 import { healTasks, messageOf } from './heal-rows.ts';
 import type { GatewayOptions } from './reconcile-orphans.ts';
@@ -27,8 +28,12 @@ export interface BoundaryOptions extends GatewayOptions {
 /** What an audit at a boundary found. */
 export interface BoundaryAudit {
   readonly audit: Audit;
-  /** Whether the log took the evidence event. There is one, dirty or clean (V8). */
+  /** The one event that tells of it, dirty or clean (V8). */
+  readonly event: NewEvent;
+  /** Whether the log took the event. */
   readonly evidence: 'recorded' | 'missing';
+  /** Where the task stood in the log when it was audited. */
+  readonly custody_seq: number;
   /** Why runs could not be reconciled; the audit was made all the same. */
   readonly reconcile_error: string | null;
 }
@@ -42,11 +47,15 @@ export async function auditBoundary(
   taskId: string,
   options: BoundaryOptions,
 ): Promise<BoundaryAudit> {
-  const trigger = options.trigger ?? 'terminal_boundary';
   const reconciled = await reconcileOrTell(context, taskId, options);
-  const found: Audit = { ...(await auditNow(context, taskId, trigger)), outcomes: reconciled.outcomes };
-  const evidence = await recordEvidence(context, evidenceEvent(found));
-  return { audit: found, evidence, reconcile_error: reconciled.error };
+  const found = await auditNow(context.ledger, taskId, {
+    trigger: options.trigger ?? 'terminal_boundary',
+    outcomes: reconciled.outcomes,
+  });
+  // An audit of no task has nobody to be evidence for.
+  const recorded = taskId === '' ? null : await recordEvents(context.ledger, [found.event]);
+  const evidence = recorded === null || recorded.outcome === 'lost' ? 'missing' : 'recorded';
+  return { ...found, evidence, reconcile_error: reconciled.error };
 }
 
 async function reconcileOrTell(
@@ -62,25 +71,38 @@ async function reconcileOrTell(
   }
 }
 
+type Found = Pick<BoundaryAudit, 'audit' | 'event' | 'custody_seq'>;
+
+async function auditNow(
+  ledger: Ledger,
+  taskId: string,
+  about: { readonly trigger: Trigger; readonly outcomes: readonly JsonObject[] },
+): Promise<Found> {
+  const { audit: found, custodySeq } = await auditOrFail(ledger, taskId, about.trigger);
+  const complete: Audit = { ...found, outcomes: about.outcomes };
+  // Under an id of its own, so that the row's write can carry the event without saying it twice.
+  const event = { ...evidenceEvent(complete), id: `boundary:${crypto.randomUUID()}` };
+  return { audit: complete, event, custody_seq: custodySeq };
+}
+
 /** An audit that breaks is an audit that failed closed. */
-async function auditNow({ ledger }: HealContext, taskId: string, trigger: Trigger): Promise<Audit> {
-  if (taskId === '') return failedAudit(taskId, trigger, 'missing_task_id');
+async function auditOrFail(
+  ledger: Ledger,
+  taskId: string,
+  trigger: Trigger,
+): Promise<{ readonly audit: Audit; readonly custodySeq: number }> {
+  if (taskId === '') return { audit: failedAudit(taskId, trigger, 'missing_task_id'), custodySeq: 0 };
   try {
     const readable = await ledger.custody.isReadable();
     const custody = (await ledger.custody.tasks([taskId])).get(taskId);
-    return custody === undefined
-      ? failedAudit(taskId, trigger, 'audit_failed')
-      : audit(taskId, trigger, auditSource(custody, readable));
+    if (custody === undefined) return { audit: failedAudit(taskId, trigger, 'audit_failed'), custodySeq: 0 };
+    return {
+      audit: audit(taskId, trigger, auditSource(custody, readable)),
+      custodySeq: custody.facts.last_seq,
+    };
   } catch {
-    return failedAudit(taskId, trigger, 'audit_failed');
+    return { audit: failedAudit(taskId, trigger, 'audit_failed'), custodySeq: 0 };
   }
-}
-
-/** An audit of no task has nobody to be evidence for. */
-async function recordEvidence({ ledger }: HealContext, event: NewEvent): Promise<BoundaryAudit['evidence']> {
-  if (event.task_id === '') return 'missing';
-  const recorded = await recordEvents(ledger, [event]);
-  return recorded.outcome === 'lost' ? 'missing' : 'recorded';
 }
 
 /** What became of a boundary's audit on the row. */
@@ -91,58 +113,84 @@ export type BoundaryRecord =
   | { readonly outcome: 'unchanged' }
   | { readonly outcome: 'failed'; readonly error: string };
 
+/** A row that changes under every attempt is left to the next pass. */
+const MAX_ATTEMPTS = 5;
+
 /**
- * Puts a boundary's audit on the task's row in this ledger: two live fields, never the status. Only here, where the task's own end
- * is at hand, is a row minted for a task that has none and owes something; a healer never does (P8).
+ * Puts a boundary's audit on the task's row in this ledger: live fields, never the status. Only here, where the
+ * task's own end is at hand, is a row minted for a task that has none and owes something; a healer never does (P8).
  */
-export async function recordBoundary(ledger: Ledger, found: Audit): Promise<BoundaryRecord> {
-  if (found.task_id === '') return { outcome: 'unchanged' };
+export async function recordBoundary(ledger: Ledger, boundary: Found): Promise<BoundaryRecord> {
+  const { task_id: taskId, trigger, outcomes } = boundary.audit;
+  if (taskId === '') return { outcome: 'unchanged' };
+  let found = boundary;
   try {
-    const loaded = await ledger.rows.load(found.task_id);
-    if (loaded !== null && isTerminalStatus(loaded.row.status)) return await healTerminal(ledger, found);
-    return await putDisclosure(ledger, found, loaded);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const record = await recordOnce(ledger, found);
+      if (record !== null) return record;
+      // The row or the log went on: what was found may no longer be true.
+      found = await auditNow(ledger, taskId, { trigger, outcomes });
+    }
+    return { outcome: 'failed', error: `the row changed under each of ${MAX_ATTEMPTS} attempts` };
   } catch (error) {
     return { outcome: 'failed', error: messageOf(error) };
   }
 }
 
-/** A row that has ended takes live fields by compare-and-set only, from an audit of this very moment. */
-async function healTerminal(ledger: Ledger, found: Audit): Promise<BoundaryRecord> {
+/** One attempt; null if the row or the log changed in between. */
+async function recordOnce(ledger: Ledger, found: Found): Promise<BoundaryRecord | null> {
+  const loaded = await ledger.rows.load(found.audit.task_id);
+  if (isDisclosed(loaded?.row.value ?? {}, found.audit)) return { outcome: 'unchanged' };
+  if (loaded === null) return mint(ledger, found.audit);
+  // A row that has ended is healed as any other one: its evidence may be stale, too.
+  if (isTerminalStatus(loaded.row.status)) return healEnded(ledger, found.audit);
+  const [result] = await ledger.rows.update([
+    {
+      task_id: found.audit.task_id,
+      expected_version: loaded.version,
+      custody_seq: found.custody_seq,
+      live: {
+        delegated_runs_unreconciled: found.audit.unreconciled,
+        delegate_terminal_reconciliation: envelopeFor(loaded.row, found.audit),
+      },
+      confirms: found.audit.audit_status === 'ok',
+      evidence: found.event,
+    },
+  ]);
+  switch (result?.outcome) {
+    case 'updated':
+      return { outcome: 'recorded', minted: false };
+    case 'failed':
+      return { outcome: 'failed', error: messageOf(result.error) };
+    case 'changed_meanwhile':
+    case 'gone':
+      return null;
+    case undefined:
+      return { outcome: 'failed', error: 'the store left the update unanswered' };
+  }
+}
+
+async function mint(ledger: Ledger, found: Audit): Promise<BoundaryRecord | null> {
+  const [result] = await ledger.rows.put([rowOf({ task_id: found.task_id, status: 'running' }, found)]);
+  return result?.outcome === 'written' ? { outcome: 'recorded', minted: true } : null;
+}
+
+async function healEnded(ledger: Ledger, found: Audit): Promise<BoundaryRecord> {
   const healed = await healTasks({ ledger, rows: ledger.rows }, [found.task_id], found.trigger);
   const failure = healed.failed[0];
   if (failure !== undefined) return { outcome: 'failed', error: failure.error };
   return healed.refreshed.length > 0 ? { outcome: 'recorded', minted: false } : { outcome: 'unchanged' };
 }
 
-async function putDisclosure(
-  ledger: Ledger,
-  found: Audit,
-  loaded: LoadedRow | null,
-): Promise<BoundaryRecord> {
-  if (isDisclosed(loaded?.row.value ?? {}, found)) return { outcome: 'unchanged' };
-  // A row that is there keeps its status: it is not even named, so that a newer one can't be overwritten.
-  const fields = loaded === null ? { status: 'running' } : {};
-  const [result] = await ledger.rows.put([rowOf({ task_id: found.task_id, ...fields }, found)]);
-  switch (result?.outcome) {
-    case 'written':
-      return { outcome: 'recorded', minted: loaded === null };
-    case 'unchanged':
-    case 'refused':
-      // Somebody ended the task in between: its row is a terminal one now.
-      return healTerminal(ledger, found);
-    case undefined:
-      return { outcome: 'failed', error: 'the store left the write unanswered' };
-  }
-}
-
 function rowOf(
   fields: JsonObject & { readonly task_id: string },
   found: Audit,
-): ReturnType<typeof toTaskRow> {
+  envelope: Audit | JsonObject = found,
+): TaskRow {
   const document = {
     ...fields,
     delegated_runs_unreconciled: found.unreconciled,
-    delegate_terminal_reconciliation: found,
+    delegate_terminal_reconciliation: envelope,
   };
   return toTaskRow(
     new Map(Object.entries(document).map(([key, value]) => [key, JSON.stringify(value)])),
@@ -157,7 +205,7 @@ export async function auditLoopExit(
   options: GatewayOptions,
 ): Promise<BoundaryAudit & { readonly record: BoundaryRecord }> {
   const found = await auditBoundary(context, taskId, { ...options, trigger: 'loop_exit' });
-  return { ...found, record: await recordBoundary(context.ledger, found.audit) };
+  return { ...found, record: await recordBoundary(context.ledger, found) };
 }
 
 /** The terminal fields that a killer writes. */
@@ -173,7 +221,9 @@ export type EndWritten =
   /** The task ended by itself; its row stands. Clear it with the kill path's refresh. */
   | { readonly outcome: 'already_settled'; readonly status: string }
   /** There is no row, and a killer mints none. */
-  | { readonly outcome: 'not_found' };
+  | { readonly outcome: 'not_found' }
+  /** The row is not the killer's to end: fields that only commands write. */
+  | { readonly outcome: 'refused'; readonly fields: readonly string[] };
 
 /**
  * The one terminal write of a task that was killed: status, list and envelope together, so that no reader sees the
@@ -181,12 +231,17 @@ export type EndWritten =
  *
  * @throws InvalidRowError for a row that can't be read; it is left as it is.
  */
-export async function writeEnd(ledger: Ledger, end: EndOfTask, found: Audit): Promise<EndWritten> {
+export async function writeEnd(
+  ledger: Ledger,
+  end: EndOfTask,
+  { audit: found }: Pick<BoundaryAudit, 'audit'>,
+): Promise<EndWritten> {
   const loaded = await ledger.rows.load(end.task_id);
   if (loaded === null) return { outcome: 'not_found' };
   if (isTerminalStatus(loaded.row.status)) return { outcome: 'already_settled', status: loaded.row.status };
-  const [result] = await ledger.rows.put([rowOf(end, found)]);
+  const [result] = await ledger.rows.put([rowOf(end, found, envelopeFor(loaded.row, found))]);
   if (result?.outcome === 'written') return { outcome: 'written' };
-  const now = await ledger.rows.load(end.task_id);
-  return { outcome: 'already_settled', status: now?.row.status ?? '' };
+  const status = (await ledger.rows.load(end.task_id))?.row.status ?? '';
+  if (isTerminalStatus(status)) return { outcome: 'already_settled', status };
+  return { outcome: 'refused', fields: result?.outcome === 'refused' ? result.fields : [] };
 }
