@@ -23,12 +23,18 @@ export interface StoreKind {
   readonly name: string;
   /** False if a ledger ends with its process: there is nothing to come back to. */
   readonly isDurable: boolean;
+  /** What the hashes cover: the printed text of each event, or the lines of a log that other programs write too. */
+  readonly chain: 'printed' | 'lines';
+  /** False where a row has room for one time only: then an event was recorded when it happened. */
+  readonly keepsRecordingTime: boolean;
   open(options?: OpenLedgerOptions): Promise<OpenStore>;
 }
 
 const memory: StoreKind = {
   name: 'memory',
   isDurable: false,
+  chain: 'printed',
+  keepsRecordingTime: true,
   open: async (options = {}) => {
     const ledger = await openLedger('memory:', options);
     const refuse = () => Promise.reject(new Error('a memory ledger has one handle'));
@@ -36,10 +42,15 @@ const memory: StoreKind = {
   },
 };
 
-function durable(name: string, urlIn: (directory: string) => string): StoreKind {
+function durable(
+  name: string,
+  traits: Pick<StoreKind, 'chain' | 'keepsRecordingTime'>,
+  urlIn: (directory: string) => string,
+): StoreKind {
   return {
     name,
     isDurable: true,
+    ...traits,
     open: async (options = {}) => {
       const directory = mkdtempSync(join(tmpdir(), 'custody-contract-'));
       const url = urlIn(directory);
@@ -74,7 +85,21 @@ function durable(name: string, urlIn: (directory: string) => string): StoreKind 
 /** Every store there is; adding one here runs every contract on it. */
 export const STORES: readonly StoreKind[] = [
   memory,
-  durable('sqlite', (directory) => `sqlite:${join(directory, 'custody.db')}`),
+  durable(
+    'sqlite',
+    { chain: 'printed', keepsRecordingTime: true },
+    (directory) => `sqlite:${join(directory, 'custody.db')}`,
+  ),
+  durable(
+    'jsonl',
+    { chain: 'lines', keepsRecordingTime: true },
+    (directory) => `jsonl:${join(directory, 'root')}?dialect=custody`,
+  ),
+  durable(
+    'jsonl (ouroboros)',
+    { chain: 'lines', keepsRecordingTime: false },
+    (directory) => `jsonl:${join(directory, 'root')}?dialect=ouroboros`,
+  ),
 ];
 
 /** Those that a second handle can open. */
