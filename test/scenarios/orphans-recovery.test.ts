@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { JsonObject, Ledger } from '@custody/ledger';
 import { invocationState } from '@custody/ledger';
 import type { OrphanOptions } from '@custody/reconciler';
-import { fileRequestBodies, reconcileOrphans } from '@custody/reconciler';
+import { createReconciler, fileRequestBodies, reconcileOrphans } from '@custody/reconciler';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { STORES } from '../contract/stores.ts';
 import { requested, started } from '../support/events.ts';
@@ -255,6 +255,20 @@ describe.each(STORES)('recovering a pending invocation on $name', (kind) => {
       'inv-damaged',
       'inv-elsewhere',
     ]);
+  });
+
+  test('I13: the reconciler’s own sweep reads bodies behind references, too', async () => {
+    const { ledger } = await kind.open();
+    const bodies = fileRequestBodies(temporaryFolder());
+    await ledger.append([
+      requested('inv-1', 't-1', { request: null, request_ref: await bodies.put({ prompt: 'kept' }) }),
+    ]);
+    const daemon = executor();
+
+    const report = await createReconciler(ledger, { liveTaskIds: [], gateway: () => daemon, bodies }).sweep();
+
+    expect(report).toMatchObject({ orphans: [{ run_id: 'run-of-inv-1', action: 'left_live' }] });
+    expect(daemon.posts).toMatchObject([{ request: { prompt: 'kept' } }]);
   });
 
   test('F13: a start that the log does not take leaves the invocation pending; the same run is found again', async () => {

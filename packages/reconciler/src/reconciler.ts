@@ -13,6 +13,7 @@ import type { AuditReport } from './shell/audit-tasks.ts';
 import { backfill } from './shell/backfill.ts';
 import { clearTask } from './shell/clear-task.ts';
 import { recordFailures } from './shell/failure-log.ts';
+import type { SettlePorts } from './shell/orphan-context.ts';
 import type { HealContext } from './shell/heal-rows.ts';
 import { runLoop } from './shell/run-loop.ts';
 import { readStats, recordPass } from './shell/stats.ts';
@@ -20,7 +21,7 @@ import type { Stats } from './shell/stats.ts';
 import { sweep } from './shell/sweep.ts';
 
 /** What a reconciler works with; a ledger is enough. */
-export interface ReconcilerOptions {
+export interface ReconcilerOptions extends SettlePorts {
   /** The tasks whose owners are alive. Unknown (absent, null) stops the orphan sweep; the log still heals rows. */
   readonly liveTaskIds?: LiveTaskIds;
   /** Tasks that somebody will recover; their runs are no orphans. */
@@ -85,6 +86,9 @@ export function createReconciler(ledger: Ledger, options: ReconcilerOptions = {}
         live: pass.live ?? options.liveTaskIds,
         recoverable: options.recoverableTaskIds,
         gateway: options.gateway ?? noGateway,
+        costs: options.costs,
+        patches: options.patches,
+        bodies: options.bodies,
       });
       return noted('sweep', report, tried);
     },

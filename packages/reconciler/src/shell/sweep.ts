@@ -7,12 +7,13 @@ import type { CursorPass, CursorScan } from './cursor-pass.ts';
 import { loadFailures } from './failure-log.ts';
 import { healTasks } from './heal-rows.ts';
 import type { HealContext, HealOutcome } from './heal-rows.ts';
+import type { SettlePorts } from './orphan-context.ts';
 import { listOrphans, reconcileOrphans } from './reconcile-orphans.ts';
 
 const TRIGGER = 'sweep_refresh';
 
 /** How a sweep is run. */
-export interface SweepOptions extends PassOptions {
+export interface SweepOptions extends PassOptions, SettlePorts {
   readonly live: LiveTaskIds | undefined;
   readonly recoverable: LiveTaskIds | undefined;
   readonly gateway: RunGatewayFactory;
