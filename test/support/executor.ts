@@ -1,4 +1,4 @@
-import type { JsonObject, RunRecord } from '@custody/ledger';
+import type { RunRecord } from '@custody/ledger';
 import type { CancelAnswer, RunGateway, RunLookup, Submission, SubmitAnswer } from '@custody/reconciler';
 
 /** An executor of runs that lives in the test: the external system, not a double of anything of ours. */
@@ -85,9 +85,4 @@ export function executor(runs: Readonly<Record<string, RunLookup>> = {}): Execut
     },
   };
   return self;
-}
-
-/** The body that a submission carried. */
-export function bodyAt(posts: readonly Submission[], index: number): JsonObject | undefined {
-  return posts[index]?.request;
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /** One request as it arrived. */
-export interface Heard {
+interface Heard {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];

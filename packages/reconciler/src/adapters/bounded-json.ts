@@ -1,5 +1,5 @@
 /** Why a body is no answer: too large, no UTF-8, no JSON. */
-export class UnreadableBodyError extends Error {
+class UnreadableBodyError extends Error {
   override readonly name = 'UnreadableBodyError';
 }
 

@@ -54,7 +54,7 @@ function bodyFacts(body: JsonObject): JsonObject {
  * True if the registration outlives the run, by its own key or, in an old row without one, by the stored body.
  * An absent key that means nothing stays absent: it must not become false.
  */
-export function isPersistent(submission: Submission): boolean {
+function isPersistent(submission: Submission): boolean {
   const record = {
     request_row: { ...submission.facts, request: submission.request },
   } as unknown as InvocationRecord;
@@ -62,7 +62,7 @@ export function isPersistent(submission: Submission): boolean {
 }
 
 /** What is told of the registration that a failed start leaves. Nothing is removed here: its owner does that. */
-export function registrationFacts(submission: Submission, isDefinite: boolean): JsonObject {
+function registrationFacts(submission: Submission, isDefinite: boolean): JsonObject {
   const projectId = textOf(submission.facts, 'project_id');
   if (projectId === '') return {};
   const left = {

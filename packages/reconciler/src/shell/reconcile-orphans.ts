@@ -45,7 +45,7 @@ export interface OrphanReport {
 }
 
 /** One thing to reconcile. */
-export type OrphanItem =
+type OrphanItem =
   | { readonly kind: 'run'; readonly run: RunRecord }
   | { readonly kind: 'invocation'; readonly invocation: InvocationRecord };
 
