@@ -109,11 +109,13 @@ async function settleLeftovers(context: JsonlContext): Promise<void> {
 }
 
 /** Leases in the index: when it is lost they are lost with it, and taken anew. */
-function jsonlLeaderStore({ index, clock }: JsonlContext): LeaderStore {
+function jsonlLeaderStore(context: JsonlContext): LeaderStore {
+  const ask = <T>(work: (store: LeaderStore) => Promise<T>): Promise<T> => {
+    assertWritable(context);
+    return context.index.writeTables((tables) => work(sqlLeaderStore(tables, context.clock)));
+  };
   return {
-    tryLead: (name, holder, ttlMs) =>
-      index.writeTables((tables) => sqlLeaderStore(tables, clock).tryLead(name, holder, ttlMs)),
-    resign: (name, holder) =>
-      index.writeTables((tables) => sqlLeaderStore(tables, clock).resign(name, holder)),
+    tryLead: async (name, holder, ttlMs) => ask((store) => store.tryLead(name, holder, ttlMs)),
+    resign: async (name, holder) => ask((store) => store.resign(name, holder)),
   };
 }

@@ -3,6 +3,7 @@ import type { SqlContext } from '../sql/tables.ts';
 import type { Segment } from './chain-view.ts';
 import { unreadableLog, viewChain } from './chain-view.ts';
 import { followLog, isUnchanged } from './follow-log.ts';
+import { openIndexCopy } from './index-copy.ts';
 import type { IndexDb } from './index-tables.ts';
 import type { OpenIndex } from './open-index.ts';
 import { discardIndex, identityOf, isIndexDamage, openIndex, openPrivateIndex } from './open-index.ts';
@@ -46,11 +47,6 @@ export class LogIndex {
 
   static async open(options: LogIndexOptions): Promise<LogIndex> {
     return new LogIndex(options, await makeIndex(options));
-  }
-
-  /** True if other processes see this index. */
-  get isShared(): boolean {
-    return this.#open.identity !== null;
   }
 
   /**
@@ -150,8 +146,7 @@ export class LogIndex {
     } catch (error) {
       if (!isIndexDamage(error)) throw error;
     }
-    if (this.#open.identity !== null) await discardIndex(this.#options.paths, this.#open.identity);
-    await this.#reopen();
+    await this.#replaceDamaged();
     return work();
   }
 
@@ -164,10 +159,29 @@ export class LogIndex {
     await this.#open.close();
     this.#open = await makeIndex(this.#options);
   }
+
+  async #replaceDamaged(): Promise<void> {
+    const { identity } = this.#open;
+    if (identity !== null) {
+      await discardIndex(this.#options.paths, identity);
+      await this.#reopen();
+      return;
+    }
+    this.#view = null;
+    await this.#open.close();
+    // What it was copied from is as damaged as the copy.
+    this.#open = await openPrivateIndex(this.#options.newId);
+  }
 }
 
 function makeIndex(options: LogIndexOptions): Promise<OpenIndex> {
-  return options.isPrivate ? openPrivateIndex(options.newId) : openIndex(options.paths, options.newId);
+  return options.isPrivate ? makePrivateIndex(options) : openIndex(options.paths, options.newId);
+}
+
+/** A copy of the shared index spares a reader the replay; without one he reads the log from its beginning. */
+async function makePrivateIndex({ paths, newId }: LogIndexOptions): Promise<OpenIndex> {
+  const copy = await openIndexCopy(paths, newId).catch(() => null);
+  return copy ?? openPrivateIndex(newId);
 }
 
 function isUnreadable(error: unknown): error is StoreError {

@@ -1,15 +1,12 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { VerifyProblem } from '../../ports/ledger-store.ts';
 import type { SqlContext } from '../sql/tables.ts';
 import type { Segment } from './chain-view.ts';
 import { compareIndexes } from './compare-index.ts';
 import { isUnchanged } from './follow-log.ts';
+import { openIndexCopy } from './index-copy.ts';
 import type { IndexDb } from './index-tables.ts';
 import type { JsonlContext } from './jsonl-context.ts';
-import { openIndexFile } from './open-index.ts';
-import type { RootPaths } from './root-paths.ts';
+import { isIndexDamage } from './open-index.ts';
 
 /** What comparing the index with a replay found. */
 export interface StoredFindings {
@@ -23,14 +20,24 @@ export async function compareStored(
   replay: SqlContext,
   segments: readonly Segment[],
 ): Promise<StoredFindings> {
-  const compare = (stored: SqlContext) => compareIfCurrent(stored, replay, segments);
-  if (!context.readOnly) return context.index.readUnsynced(compare);
-  if (!existsSync(context.paths.index)) return { problems: [], notes: [] };
+  if (!context.readOnly)
+    return context.index.readUnsynced((stored) => compareIfCurrent(stored, replay, segments));
   try {
-    return await withCopy(context.paths, compare);
+    const copy = await openIndexCopy(context.paths, context.newId);
+    if (copy === null) return { problems: [], notes: [] };
+    try {
+      return await compareIfCurrent(copy.context, replay, segments);
+    } finally {
+      await copy.close();
+    }
   } catch (error) {
-    const message = `the index can't be read and will be made anew: ${error instanceof Error ? error.message : String(error)}`;
-    return { problems: [], notes: [{ code: 'index_unreadable', message, file: context.paths.index }] };
+    if (!isIndexDamage(error)) throw error;
+    const note = {
+      code: 'index_unreadable',
+      message: 'the index is damaged; its next writer makes it anew',
+      file: context.paths.index,
+    };
+    return { problems: [], notes: [note] };
   }
 }
 
@@ -54,22 +61,4 @@ async function compareIfCurrent(
       },
     ],
   };
-}
-
-/** Opening a database may write beside it, so a store that was opened for reading only is looked at in a copy. */
-async function withCopy<T>(paths: RootPaths, work: (stored: SqlContext) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'custody-verify-'));
-  try {
-    const copy = join(folder, 'custody.db');
-    for (const suffix of ['', '-wal'])
-      if (existsSync(paths.index + suffix)) copyFileSync(paths.index + suffix, copy + suffix);
-    const index = await openIndexFile(copy, () => '');
-    try {
-      return await work(index.context);
-    } finally {
-      await index.close();
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
