@@ -56,6 +56,27 @@ export type {
   ConfirmedRow, LoadedRow, OwnTaskRows, RowProblem, RowPutResult, RowUpdate, RowUpdateResult, TaskRows,
 } from './ports/task-rows.ts';
 
+export { closingOutcome, isManagedEvent, isManagedType } from './core/managed/managed-event.ts';
+export { BLOCK_KINDS, RUN_OUTCOMES } from './core/managed/managed-task.ts';
+export type {
+  Attempt, BlockKind, FrozenCounters, Lease, ManagedTask, ProcessIdentity, RunOutcome, TaskStatus,
+} from './core/managed/managed-task.ts';
+export type { Refusal, RefusalReason } from './core/managed/decision.ts';
+export type { WorkerExit } from './core/managed/decide-exit.ts';
+export type { SeenRun } from './core/managed/decide-release.ts';
+export { DEFAULT_SETTINGS } from './core/managed/scope.ts';
+export type { ManagedSettings } from './core/managed/scope.ts';
+export { parseSettings, SETTINGS_DOCUMENT } from './core/managed/settings.ts';
+export type { NewChild, NewTask, OperatorCompleted, ManagedTasks, TaskDone } from './shell/managed-tasks.ts';
+export type {
+  Claimed, HeldRun, HeldTask, ManagedRuns, NothingClaimed, RunCompleted, RunCompletion,
+} from './shell/managed-runs.ts';
+export type { ManagedLeases, Requeued, RunningTask } from './shell/managed-leases.ts';
+export type { RunReport } from './shell/list-runs.ts';
+export type { Reclaimed } from './shell/reclaim-run.ts';
+export type { RaisedEpoch } from './ports/managed-store.ts';
+export type { ProcessControl, ProcessState } from './ports/process-control.ts';
+
 export { childDrivesOf, effectiveRow } from './core/effective-row.ts';
 export type { ReplicaLookup, RowLookup } from './core/effective-row.ts';
 export { frameHandoff, handoffOf } from './core/handoff.ts';

@@ -1,7 +1,9 @@
 import { memoryStore } from './adapters/memory/memory-store.ts';
+import { linuxProcesses } from './adapters/process/linux-processes.ts';
 import { systemClock, systemNewId } from './adapters/system.ts';
 import { parseStoreUrl } from './core/store-url.ts';
 import type { Clock, NewId } from './ports/clock.ts';
+import type { ProcessControl } from './ports/process-control.ts';
 import type { LedgerStore } from './ports/ledger-store.ts';
 import { createLedger } from './shell/ledger.ts';
 import type { Ledger } from './shell/ledger.ts';
@@ -16,6 +18,8 @@ export interface OpenLedgerOptions {
   readonly clock?: Clock;
   /** Ids of events whose writer gave none. @default UUIDv7 */
   readonly newId?: NewId;
+  /** The processes of this host, for reclaims and sweeps. @default those that /proc shows */
+  readonly processes?: ProcessControl;
   /** Hears of every time that a JSONL store reads its whole log, which only a new or doubtful index makes it do. */
   readonly onReplay?: () => void;
 }
@@ -34,10 +38,10 @@ export async function openLedger(url: string, options: OpenLedgerOptions = {}): 
     newId: options.newId ?? systemNewId,
     onReplay: options.onReplay ?? (() => undefined),
   };
-  return createLedger(await openStore(url, settings), settings.clock);
+  return createLedger(await openStore(url, settings), settings.clock, options.processes ?? linuxProcesses());
 }
 
-type Settings = Required<OpenLedgerOptions>;
+type Settings = Required<Omit<OpenLedgerOptions, 'processes'>>;
 
 /** Drivers are loaded when their store is opened, so that nobody pays for one he does not use. */
 async function openStore(url: string, settings: Settings): Promise<LedgerStore> {

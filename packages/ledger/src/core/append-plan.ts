@@ -3,6 +3,7 @@ import type { CustodyFold } from './custody-fold.ts';
 import { chainEvent, isSameEvent } from './event-builder.ts';
 import { chainHash } from './event-hash.ts';
 import { textOf } from './json.ts';
+import type { ManagedFold } from './managed/managed-fold.ts';
 import type { NewEvent, RecordedEvent, StoredEvent } from './recorded-event.ts';
 
 /** One request of a group commit: its events are written all or not at all. */
@@ -24,6 +25,8 @@ export interface AppendContext {
   /** Events of this ledger by id; must know every id of the batch that is there. */
   readonly known: ReadonlyMap<string, RecordedEvent>;
   readonly fold: CustodyFold;
+  /** Managed tasks with the batch's records loaded; absent when the batch concerns none. */
+  readonly managed?: ManagedFold | null;
   readonly newId: () => string;
 }
 
@@ -68,7 +71,9 @@ function findProblem(
   const startedHere = new Set<string>();
   for (const [index, event] of events.entries()) {
     if (event.type === 'run.started') startedHere.add(textOf(event, 'run_id'));
-    const problem = findConflict(event, index, { known, here }) ?? (accepted === true ? null : findOrphan(event, index, { fold, startedHere }));
+    const problem =
+      findConflict(event, index, { known, here }) ??
+      (accepted === true ? null : (findOrphan(event, index, { fold, startedHere }) ?? findIntrusion(event, index, fold)));
     if (problem !== null) return problem;
     if (event.id !== undefined) here.set(event.id, event);
   }
@@ -107,6 +112,19 @@ function findOrphan(
   });
 }
 
+/** The start and the end of a managed attempt are written by commands on its task, under its fence. */
+function findIntrusion(event: NewEvent, index: number, fold: CustodyFold): InvalidEventError | null {
+  if (event.type !== 'run.started' && !NEEDS_TASK.has(event.type)) return null;
+  const run = fold.runs.get(textOf(event, 'run_id'));
+  if (run?.managed !== true) return null;
+  return new InvalidEventError('invalid_event', `run ${run.run_id} holds the managed task ${run.task_id}`, {
+    field: 'run_id',
+    index,
+    hint: 'Complete, fail or block the task instead; an attempt ends under its fence.',
+    facts: { run_id: run.run_id, task_id: run.task_id },
+  });
+}
+
 function placeAll(
   request: AppendRequest,
   state: { readonly context: AppendContext; readonly known: Map<string, RecordedEvent>; readonly stored: StoredEvent[] },
@@ -118,6 +136,7 @@ function placeAll(
     state.stored.push(placed);
     state.known.set(placed.event.id, placed.event);
     state.context.fold.apply(placed.event);
+    state.context.managed?.apply(placed.event);
     return { id: placed.event.id, seq: placed.event.seq, duplicate: false };
   });
 }

@@ -27,7 +27,12 @@ export interface FoldKeys {
 export type UnplacedEvent = JsonObject & { readonly type: string };
 
 /** Types that no record depends on. */
-const INERT = new Set(['custody.unreconciled', 'custody.reconciled', 'ledger.checkpoint', 'task.recorded']);
+const INERT = new Set([
+  'custody.unreconciled', 'custody.reconciled', 'ledger.checkpoint', 'ledger.epoch_raised', 'task.recorded',
+  // Of the events of managed tasks only those that end a run change what is owed.
+  'task.created', 'task.linked', 'task.assigned', 'task.commented', 'task.unblocked', 'task.specified', 'task.decomposed',
+  'task.promoted', 'task.gave_up', 'run.pushed', 'run.submitted', 'claim.extended', 'claim.deferred', 'lease.restamped',
+]);
 
 /** What must be in the fold before the events are applied. Projects are looked up in a second step. */
 export function foldKeys(events: readonly UnplacedEvent[]): FoldKeys {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { EventType } from './event-types.ts';
 import { ID_PATTERN } from './ids.ts';
+import { CLAIM_SCHEMA, MANAGED_SCHEMAS } from './managed/managed-schema.ts';
 
 const ID_RULE = 'must be a string of 1 to 128 characters: letters, digits and _ . : -, starting with a letter or digit';
 
@@ -51,7 +52,7 @@ const started = {
   role: z.enum(['attempt', 'delegate']).optional(), invocation_id: text, model: text, profile_id: text, ledger_root: text,
   access: text, mode: text, isolation: text, delegated: flag,
   effort: nullableText, processing_preference: nullableText, row_effort: nullableText, shape: object,
-  process: object,
+  process: object, claim: CLAIM_SCHEMA.optional(),
 };
 
 const settled = {
@@ -96,6 +97,8 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   'custody.unreconciled': z.looseObject({ ...envelope, task_id: id, trigger: z.string(), run_ids: list }),
   'custody.reconciled': z.looseObject({ ...envelope, task_id: id, trigger: z.string() }),
   'ledger.checkpoint': z.looseObject({ ...envelope }),
+  'ledger.epoch_raised': z.looseObject({ ...envelope, raised_to: z.number().int().positive() }),
+  ...MANAGED_SCHEMAS,
 };
 
 /** The envelope of a type that this version does not know, which must begin with `x.`. */

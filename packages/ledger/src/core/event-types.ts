@@ -1,3 +1,33 @@
+/** Types that only commands on managed tasks write. */
+export const MANAGED_TYPES = {
+  'task.created': 'custody_task_created',
+  'task.linked': 'custody_task_linked',
+  'task.assigned': 'custody_task_assigned',
+  'task.commented': 'custody_task_commented',
+  'task.blocked': 'custody_task_blocked',
+  'task.block_loop_detected': 'custody_task_block_loop_detected',
+  'task.dependency_wait': 'custody_task_dependency_wait',
+  'task.unblocked': 'custody_task_unblocked',
+  'task.specified': 'custody_task_specified',
+  'task.decomposed': 'custody_task_decomposed',
+  'task.promoted': 'custody_task_promoted',
+  'task.completed': 'custody_task_completed',
+  'task.failed': 'custody_task_failed',
+  'task.cancelled': 'custody_task_cancelled',
+  'task.archived': 'custody_task_archived',
+  'task.gave_up': 'custody_task_gave_up',
+  'run.pushed': 'custody_run_pushed',
+  'run.submitted': 'custody_run_submitted',
+  'run.ended': 'custody_run_ended',
+  'claim.reclaimed': 'custody_claim_reclaimed',
+  'claim.extended': 'custody_claim_extended',
+  'claim.deferred': 'custody_claim_deferred',
+  'lease.restamped': 'custody_lease_restamped',
+} as const;
+
+/** A type of {@link MANAGED_TYPES}. */
+export type ManagedType = keyof typeof MANAGED_TYPES;
+
 /**
  * Every event type of the ledger beside its name in the `ouroboros` dialect of the JSONL store.
  * One table, read in both directions.
@@ -31,15 +61,21 @@ export const EVENT_TYPES = {
   'custody.reconciled': 'delegate_terminal_custody_reconciled',
   'task.recorded': 'custody_task_recorded',
   'ledger.checkpoint': 'custody_ledger_checkpoint',
+  'ledger.epoch_raised': 'custody_ledger_epoch_raised',
+  ...MANAGED_TYPES,
 } as const;
 
 /** A type that this version of the ledger knows. */
 export type EventType = keyof typeof EVENT_TYPES;
 
 /** Types that anybody may append; the others come from the ledger's own commands. */
-export type OpenEventType = Exclude<EventType, 'custody.unreconciled' | 'custody.reconciled' | 'ledger.checkpoint'>;
+export type OpenEventType = Exclude<EventType, LedgerOwnedType>;
 
-const LEDGER_OWNED: ReadonlySet<string> = new Set<EventType>(['custody.unreconciled', 'custody.reconciled', 'ledger.checkpoint']);
+type LedgerOwnedType = 'custody.unreconciled' | 'custody.reconciled' | 'ledger.checkpoint' | 'ledger.epoch_raised' | ManagedType;
+
+const LEDGER_OWNED: ReadonlySet<string> = new Set<string>([
+  'custody.unreconciled', 'custody.reconciled', 'ledger.checkpoint', 'ledger.epoch_raised', ...Object.keys(MANAGED_TYPES),
+]);
 
 /** The prefix of types that belong to users: stored, chained, listed, never folded. */
 export const EXTENSION_PREFIX = 'x.';

@@ -1,4 +1,5 @@
 import { isTruthy, textOf } from './json.ts';
+import { closingOutcome } from './managed/managed-event.ts';
 import type { RecordedEvent } from './recorded-event.ts';
 import { mergeStart } from './run-record.ts';
 import type { RunRecord } from './run-record.ts';
@@ -8,6 +9,9 @@ import type { RunRecord } from './run-record.ts';
  * Returns the same object when nothing changed. Before the start only the run's end is remembered.
  */
 export function foldRun(run: RunRecord, event: RecordedEvent): RunRecord {
+  if (run.managed && MANAGED_ELSEWHERE.has(event.type)) return run;
+  const outcome = closingOutcome(event);
+  if (outcome !== null) return endAttempt(run, event, outcome);
   switch (event.type) {
     case 'run.started':
       return mergeStart(run, event, event);
@@ -20,6 +24,22 @@ export function foldRun(run: RunRecord, event: RecordedEvent): RunRecord {
     default:
       return run.started ? foldStartedRun(run, event) : run;
   }
+}
+
+/** Starts and ends that anybody may append; a managed attempt has its own. */
+const MANAGED_ELSEWHERE: ReadonlySet<string> = new Set(['run.started', 'run.settled', 'run.closed_absent']);
+
+/** A managed attempt ends once; a replay of the ended run changes only the word for its end. */
+function endAttempt(run: RunRecord, event: RecordedEvent, outcome: string): RunRecord {
+  if (!run.managed) return run;
+  return {
+    ...run,
+    settled: true,
+    settled_seq: run.settled ? run.settled_seq : event.seq,
+    settled_at: run.settled ? run.settled_at : event.at,
+    terminal_state: outcome,
+    has_verdict: true,
+  };
 }
 
 function foldStartedRun(run: RunRecord, event: RecordedEvent): RunRecord {

@@ -72,6 +72,9 @@ function parseType(input: JsonObject, index: number, writer: EventWriter): strin
   if (writer === 'anyone' && isLedgerOwnedType(type)) {
     throw invalid(index, 'type', `type ${type} is written by the ledger only`);
   }
+  if (writer === 'anyone' && type === 'run.started' && input['claim'] !== undefined) {
+    throw invalid(index, 'claim', 'claim is written by the ledger only', 'Claim the task; a run of your own starts without it.');
+  }
   return type;
 }
 

@@ -19,6 +19,8 @@ export interface RunRecord {
   /** `at` of the first start. */
   readonly started_at: string;
   readonly role: 'attempt' | 'delegate';
+  /** True for an attempt at a managed task: commands on the task start and end it, nobody else. */
+  readonly managed: boolean;
   readonly task_id: string;
   readonly facts: RunFacts;
   readonly project_id: string;
@@ -80,7 +82,7 @@ const DEFAULTS: Readonly<Record<string, string>> = { category: 'subagent', sourc
 /** The record of a run of which nothing is known yet. */
 export function emptyRun(runId: string): RunRecord {
   return {
-    run_id: runId, started: false, first_seq: 0, started_at: '', role: 'delegate', task_id: '', facts: {},
+    run_id: runId, started: false, first_seq: 0, started_at: '', role: 'delegate', managed: false, task_id: '', facts: {},
     project_id: '', project_owned: false, project_persistent: false, resource_ref: {}, snapshot_id: '',
     ledger_recorded: false, settled: false, settled_seq: 0, settled_at: '', terminal_state: '', terminal_reason: '', has_verdict: false, conflicting_verdicts: 0,
     containment_disclosed: false, unread_disclosed: false,
@@ -103,6 +105,7 @@ export function mergeStart(old: RunRecord, row: JsonObject, place: { readonly se
     first_seq: known?.first_seq ?? place.seq,
     started_at: known?.started_at ?? place.at,
     role: row['role'] === 'attempt' ? 'attempt' : 'delegate',
+    managed: isJsonObject(row['claim']),
     task_id: textOf(row, 'task_id'),
     facts: mergeFacts(known, row),
     project_id: textOf(row, 'project_id'),

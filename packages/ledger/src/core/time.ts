@@ -1,4 +1,4 @@
-import { isValid, parseISO } from 'date-fns';
+import { isValid, parseISO, toDate } from 'date-fns';
 
 /** A moment as ISO 8601 in UTC with milliseconds, such as `2026-03-01T02:19:05.946Z`. */
 export type IsoTime = string;
@@ -17,4 +17,9 @@ export function normalizeTime(text: string): IsoTime | null {
 /** Milliseconds since the Unix epoch; NaN if the text is no time. */
 export function toEpochMillis(text: string): number {
   return parseISO(text).getTime();
+}
+
+/** Milliseconds since the Unix epoch as ISO 8601. */
+export function toIsoTime(milliseconds: number): IsoTime {
+  return toDate(milliseconds).toISOString();
 }

@@ -11,7 +11,16 @@ import type { LedgerStore, VerifyOptions, VerifyReport } from '../ports/ledger-s
 import type { ReplicaReader } from '../ports/replica-reader.ts';
 import type { SettleScan, StateStore } from '../ports/settle-scan.ts';
 import type { OwnTaskRows } from '../ports/task-rows.ts';
+import type { ProcessControl } from '../ports/process-control.ts';
+import type { RaisedEpoch } from '../ports/managed-store.ts';
 import { GroupCommit } from './group-commit.ts';
+import { managedLeases } from './managed-leases.ts';
+import type { ManagedLeases } from './managed-leases.ts';
+import { managedRuns } from './managed-runs.ts';
+import type { ManagedRuns } from './managed-runs.ts';
+import { managedTasks } from './managed-tasks.ts';
+import type { ManagedTasks } from './managed-tasks.ts';
+import { unsupportedManaged } from './unsupported-managed.ts';
 
 /** An open ledger: the append-only log, what follows from it, and the task rows beside it. */
 export interface Ledger extends AsyncDisposable {
@@ -28,6 +37,19 @@ export interface Ledger extends AsyncDisposable {
   readonly leaders: LeaderStore;
   /** Copies of rows on children's drives; null on stores without a data root. */
   readonly replicas: ReplicaReader | null;
+  /** Whether the store keeps managed tasks; on others every command of theirs is refused with `not_supported`. */
+  readonly managesTasks: boolean;
+  /** Commands of operators on managed tasks. */
+  readonly tasks: ManagedTasks;
+  /** Commands of holders of managed tasks. */
+  readonly runs: ManagedRuns;
+  /** What a sweep does with the leases of managed tasks. */
+  readonly leases: ManagedLeases;
+  /**
+   * Makes this handle the only writer: the next epoch begins, and every open lease gets a new fence that only
+   * its holder is told.
+   */
+  raiseEpoch(reason: string): Promise<RaisedEpoch>;
   /**
    * Appends events, all or none, and returns once they are durable. An event whose id is known with the same
    * content is a counted duplicate.
@@ -50,11 +72,17 @@ export interface Ledger extends AsyncDisposable {
 }
 
 /** Builds a ledger over a store. */
-export function createLedger(store: LedgerStore, clock: Clock): Ledger {
+export function createLedger(store: LedgerStore, clock: Clock, processes: ProcessControl): Ledger {
+  const managed = store.managed ?? unsupportedManaged(store);
   const commits = new GroupCommit(store.events);
   return {
     kind: store.kind, url: store.url, created: store.created, schemaVersion: store.schemaVersion, clock,
     custody: store.custody, rows: store.rows, scan: store.scan, state: store.state, leaders: store.leaders, replicas: store.replicas ?? null,
+    managesTasks: store.managed !== undefined,
+    tasks: managedTasks(managed),
+    runs: managedRuns({ store: managed, custody: store.custody, processes }),
+    leases: managedLeases(managed, processes),
+    raiseEpoch: (reason) => managed.raiseEpoch(reason),
     append: async (events, options = {}) => {
       const parsed = events.map((event, index) => parseNewEvent(event, index, options.writer ?? 'anyone'));
       return commits.append({ events: parsed });

@@ -18,16 +18,23 @@ export function memoryCustodyReader(log: MemoryLog): CustodyReader {
     pendingInvocations: async () =>
       [...fold.invocations.values()].filter(isPending).sort((a, b) => a.first_seq - b.first_seq),
     owingTaskIds: async () => {
-      const runs = [...fold.runs.values()].filter((run) => debtsOfRun(run).owed_at !== null).map((run) => run.task_id);
+      const runs = [...fold.runs.values()]
+        .filter((run) => debtsOfRun(run).owed_at !== null)
+        .map((run) => run.task_id);
       const invocations = [...fold.invocations.values()].filter(isOwedInvocation).map((item) => item.task_id);
       return [...new Set([...runs, ...invocations])].filter((id) => id !== '').sort(compareCodePoints);
     },
     openFaults: async () =>
-      [...fold.containment.values()].filter(isFaultOpen).sort((a, b) => compareCodePoints(a.run_id, b.run_id)),
+      [...fold.containment.values()]
+        .filter(isFaultOpen)
+        .sort((a, b) => compareCodePoints(a.run_id, b.run_id)),
     totals: async () => {
       const debts = [...fold.runs.values()].map(debtsOfRun);
       const pending = [...fold.invocations.values()].filter(isOwedInvocation);
-      const since = [...debts.flatMap((debt) => debt.owed_at ?? []), ...pending.map((item) => item.requested_at)];
+      const since = [
+        ...debts.flatMap((debt) => debt.owed_at ?? []),
+        ...pending.map((item) => item.requested_at),
+      ];
       return {
         events: log.stored.length,
         runs: [...fold.runs.values()].filter((run) => run.started).length,

@@ -1,47 +1,78 @@
-import { planAppend } from '../../core/append-plan.ts';
 import type { AppendRequest } from '../../core/append-plan.ts';
+import { planAppend } from '../../core/append-plan.ts';
 import { toAppendResult } from '../../core/append-result.ts';
 import type { CustodyFold } from '../../core/custody-fold.ts';
 import { GENESIS_HASH } from '../../core/event-hash.ts';
+import type { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { RecordedEvent, StoredEvent } from '../../core/recorded-event.ts';
+import { InvalidEventError } from '../../errors.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
 import type { AppendOutcome, EventQuery, EventStore, Head } from '../../ports/event-store.ts';
-import { InvalidEventError } from '../../errors.ts';
 
 /** The state of a memory ledger that its parts share. */
 export interface MemoryLog {
   readonly stored: StoredEvent[];
   readonly byId: Map<string, RecordedEvent>;
   readonly fold: CustodyFold;
+  readonly managed: ManagedFold;
+  epoch: number;
   readonly incarnation: string;
   /** Called with the tasks that a commit touched. */
   onTouched: (taskIds: Iterable<string>) => void;
+  /** Called with the managed tasks that a commit changed. */
+  onManaged: (taskIds: Iterable<string>) => void;
+}
+
+/** Where a memory log stands. */
+function headOf(log: MemoryLog): Head {
+  const last = log.stored.at(-1)?.event;
+  return {
+    seq: last?.seq ?? 0,
+    hash: last?.hash ?? GENESIS_HASH,
+    epoch: log.epoch,
+    incarnation: log.incarnation,
+  };
+}
+
+/** Appends without waiting for anything, so that nothing can come in between. */
+export function appendToMemory(
+  log: MemoryLog,
+  requests: readonly AppendRequest[],
+  { now, newId }: { readonly now: number; readonly newId: NewId },
+): readonly AppendOutcome[] {
+  const plan = planAppend(requests, {
+    head: headOf(log),
+    recordedAt: new Date(now).toISOString(),
+    known: log.byId,
+    fold: log.fold,
+    managed: log.managed,
+    newId,
+  });
+  for (const item of plan.stored) {
+    log.stored.push(item);
+    log.byId.set(item.event.id, item.event);
+  }
+  log.onTouched(log.fold.changed.tasks);
+  log.fold.changed.tasks.clear();
+  log.onManaged(log.managed.changed.tasks);
+  log.managed.clearChanged();
+  return plan.outcomes.map((outcome) =>
+    outcome instanceof InvalidEventError ? outcome : toAppendResult(outcome.events),
+  );
 }
 
 /** The reference implementation of the log. */
 export function memoryEventStore(log: MemoryLog, clock: Clock, newId: NewId): EventStore {
-  function head(): Head {
-    const last = log.stored.at(-1)?.event;
-    return { seq: last?.seq ?? 0, hash: last?.hash ?? GENESIS_HASH, epoch: 1, incarnation: log.incarnation };
-  }
-
   return {
-    append: async (requests: readonly AppendRequest[]): Promise<readonly AppendOutcome[]> => {
-      const plan = planAppend(requests, {
-        head: head(), recordedAt: new Date(clock.now()).toISOString(), known: log.byId, fold: log.fold, newId,
-      });
-      for (const item of plan.stored) {
-        log.stored.push(item);
-        log.byId.set(item.event.id, item.event);
-      }
-      log.onTouched(log.fold.changed.tasks);
-      log.fold.changed.tasks.clear();
-      return plan.outcomes.map((outcome) => (outcome instanceof InvalidEventError ? outcome : toAppendResult(outcome.events)));
-    },
+    append: async (requests) => appendToMemory(log, requests, { now: clock.now(), newId }),
     async *read(query: EventQuery): AsyncGenerator<StoredEvent, void> {
       let left = query.limit ?? Number.POSITIVE_INFINITY;
       // By position, so that events appended while reading are seen, as in every other store.
-      for (let index = query.after ?? 0; index < Math.min(query.upTo ?? Number.POSITIVE_INFINITY, log.stored.length); index += 1) {
+      for (
+        let index = query.after ?? 0;
+        index < Math.min(query.upTo ?? Number.POSITIVE_INFINITY, log.stored.length);
+        index += 1
+      ) {
         const item = log.stored[index];
         if (item === undefined || left <= 0) return;
         if (!matches(item.event, query)) continue;
@@ -49,7 +80,7 @@ export function memoryEventStore(log: MemoryLog, clock: Clock, newId: NewId): Ev
         yield item;
       }
     },
-    head: async () => head(),
+    head: async () => headOf(log),
   };
 }
 

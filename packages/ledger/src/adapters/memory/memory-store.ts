@@ -1,24 +1,29 @@
 import { CustodyFold } from '../../core/custody-fold.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { RecordedEvent, StoredEvent } from '../../core/recorded-event.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
 import type { LeaderStore } from '../../ports/leader-store.ts';
 import type { LedgerStore } from '../../ports/ledger-store.ts';
 import type { SettleScan, StateStore } from '../../ports/settle-scan.ts';
 import { memoryCustodyReader } from './memory-custody-reader.ts';
-import { memoryEventStore } from './memory-event-store.ts';
 import type { MemoryLog } from './memory-event-store.ts';
+import { memoryEventStore } from './memory-event-store.ts';
+import { memoryManagedStore } from './memory-managed-store.ts';
 import { memoryTaskRows } from './memory-task-rows.ts';
 import { verifyMemory } from './memory-verify.ts';
 
 /** A ledger that lives as long as its process: the reference of the contract suite, and the double in tests. */
 export function memoryStore(options: { readonly clock: Clock; readonly newId: NewId }): LedgerStore {
   const log: MemoryLog = {
-    stored: new Array<StoredEvent>(),
+    stored: [] as StoredEvent[],
     byId: new Map<string, RecordedEvent>(),
     fold: new CustodyFold(),
+    managed: new ManagedFold(),
+    epoch: 1,
     incarnation: options.newId(),
     onTouched: () => undefined,
+    onManaged: () => undefined,
   };
   const events = memoryEventStore(log, options.clock, options.newId);
   const rows = memoryTaskRows(log, {
@@ -27,12 +32,18 @@ export function memoryStore(options: { readonly clock: Clock; readonly newId: Ne
       await events.append([{ events: [event] }]);
     },
   });
+  const state = memoryStateStore();
   return {
-    kind: 'memory', url: 'memory:', created: true, schemaVersion: 1,
-    events, rows,
+    kind: 'memory',
+    url: 'memory:',
+    created: true,
+    schemaVersion: 1,
+    events,
+    rows,
     custody: memoryCustodyReader(log),
     scan: memorySettleScan(log),
-    state: memoryStateStore(),
+    state,
+    managed: memoryManagedStore({ log, rows, state, ...options }),
     leaders: memoryLeaderStore(options.clock),
     verify: async (request) => verifyMemory(log, request),
     close: async () => undefined,
@@ -44,11 +55,18 @@ function memorySettleScan(log: MemoryLog): SettleScan {
     settledAfter: async (position) => {
       const known = validPosition(log, position);
       const fresh = log.stored.slice(known).map((item) => item.event);
-      const settled = fresh.filter((event) => event.type === 'run.settled' || event.type === 'run.closed_absent');
-      const taskIds = settled.flatMap((event) => (typeof event['task_id'] === 'string' && event['task_id'] !== '' ? [event['task_id']] : []));
+      const settled = fresh.filter(
+        (event) => event.type === 'run.settled' || event.type === 'run.closed_absent',
+      );
+      const taskIds = settled.flatMap((event) =>
+        typeof event['task_id'] === 'string' && event['task_id'] !== '' ? [event['task_id']] : [],
+      );
       return {
-        outcome: 'scanned', task_ids: [...new Set(taskIds)], scanned: fresh.length,
-        next: { seq: log.stored.length, incarnation: log.incarnation }, moved: fresh.length > 0,
+        outcome: 'scanned',
+        task_ids: [...new Set(taskIds)],
+        scanned: fresh.length,
+        next: { seq: log.stored.length, incarnation: log.incarnation },
+        moved: fresh.length > 0,
       };
     },
   };

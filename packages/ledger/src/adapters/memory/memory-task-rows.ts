@@ -1,9 +1,16 @@
 import { compareCodePoints } from '../../core/json.ts';
+import { MANAGED_KEYS, managedRow } from '../../core/managed/managed-row.ts';
 import type { NewEvent } from '../../core/recorded-event.ts';
-import { isTerminalStatus, mergeRow, withLiveFields } from '../../core/task-row.ts';
 import type { TaskRow } from '../../core/task-row.ts';
+import { isTerminalStatus, mergeRow, NO_KEYS, withLiveFields } from '../../core/task-row.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { LoadedRow, OwnTaskRows, RowPutResult, RowUpdate, RowUpdateResult } from '../../ports/task-rows.ts';
+import type {
+  LoadedRow,
+  OwnTaskRows,
+  RowPutResult,
+  RowUpdate,
+  RowUpdateResult,
+} from '../../ports/task-rows.ts';
 import type { MemoryLog } from './memory-event-store.ts';
 
 interface Slot {
@@ -25,14 +32,30 @@ export function memoryTaskRows(
     }
   };
 
+  log.onManaged = (taskIds) => {
+    for (const id of taskIds) {
+      const task = log.managed.tasks.get(id);
+      const slot = slots.get(id);
+      if (task === undefined) continue;
+      const row = managedRow(slot?.row ?? null, task);
+      if (row !== null) slots.set(id, { row, version: (slot?.version ?? 0) + 1, needsCheck: true });
+    }
+  };
+
   function ordered(): readonly [string, Slot][] {
     return [...slots].sort(([a], [b]) => compareCodePoints(a, b));
   }
 
   function put(row: TaskRow): RowPutResult {
     const slot = slots.get(row.task_id);
-    const merge = mergeRow(slot?.row ?? null, row, new Date(options.clock.now()).toISOString());
-    if (merge.outcome === 'refused') return { outcome: 'refused', reason: 'row_frozen', task_id: row.task_id, fields: merge.fields };
+    const merge = mergeRow(
+      slot?.row ?? null,
+      row,
+      new Date(options.clock.now()).toISOString(),
+      ownedKeys(log, row.task_id),
+    );
+    if (merge.outcome === 'refused')
+      return { outcome: 'refused', reason: 'row_frozen', task_id: row.task_id, fields: merge.fields };
     if (merge.outcome === 'written') {
       slots.set(row.task_id, { row: merge.row, version: (slot?.version ?? 0) + 1, needsCheck: true });
     }
@@ -43,7 +66,8 @@ export function memoryTaskRows(
     const slot = slots.get(update.task_id);
     if (slot === undefined) return { outcome: 'gone' };
     const lastSeq = log.fold.tasks.get(update.task_id)?.last_seq ?? 0;
-    if (String(slot.version) !== update.expected_version || lastSeq !== update.custody_seq) return { outcome: 'changed_meanwhile' };
+    if (String(slot.version) !== update.expected_version || lastSeq !== update.custody_seq)
+      return { outcome: 'changed_meanwhile' };
     slot.row = withLiveFields(slot.row, update.live);
     slot.version += 1;
     slot.needsCheck = !update.confirms;
@@ -64,7 +88,8 @@ export function memoryTaskRows(
       for (const { task_id, version, custody_seq } of rows) {
         const slot = slots.get(task_id);
         const lastSeq = log.fold.tasks.get(task_id)?.last_seq ?? 0;
-        if (slot !== undefined && String(slot.version) === version && lastSeq === custody_seq) slot.needsCheck = false;
+        if (slot !== undefined && String(slot.version) === version && lastSeq === custody_seq)
+          slot.needsCheck = false;
       }
     },
     count: async () => slots.size,
@@ -76,6 +101,11 @@ export function memoryTaskRows(
       }
     },
   };
+}
+
+/** The fields that only commands write; none on rows that are not ours. */
+function ownedKeys(log: MemoryLog, taskId: string): ReadonlySet<string> {
+  return log.managed.tasks.has(taskId) ? MANAGED_KEYS : NO_KEYS;
 }
 
 function toLoaded(slot: Slot | undefined): LoadedRow | null {

@@ -2,8 +2,11 @@ import { CustodyFold } from '../../core/custody-fold.ts';
 import { chainHash, GENESIS_HASH } from '../../core/event-hash.ts';
 import type { JsonValue } from '../../core/json.ts';
 import { isSameJson } from '../../core/json.ts';
+import { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/ledger-store.ts';
 import type { MemoryLog } from './memory-event-store.ts';
+
+const MANAGED_RECORDS = ['tasks', 'submissions'] as const;
 
 const RECORDS = ['runs', 'invocations', 'evidence', 'tasks', 'containment'] as const;
 
@@ -58,10 +61,24 @@ function verifyChain(
 function compareFold(log: MemoryLog): readonly VerifyProblem[] {
   const replay = new CustodyFold();
   for (const { event } of log.stored) replay.apply(event);
-  return RECORDS.filter((name) => !isSameJson(toJson(log.fold[name]), toJson(replay[name]))).map((name) => ({
+  const managed = new ManagedFold();
+  for (const { event } of log.stored) managed.apply(event);
+  const differs = [
+    ...RECORDS.filter((name) => !isSameJson(toJson(log.fold[name]), toJson(replay[name]))),
+    ...MANAGED_RECORDS.filter((name) => !isSameJson(toJson(log.managed[name]), toJson(managed[name]))),
+    ...(isSameJson(toJson(withoutBeats(log.managed)), toJson(withoutBeats(managed))) ? [] : ['leases']),
+  ];
+  return differs.map((name) => ({
     code: 'table_mismatch',
     message: `${name} differ from a replay of the log`,
   }));
+}
+
+/** Signs of life are not in the log, nor is what follows from them. */
+function withoutBeats(fold: ManagedFold): ReadonlyMap<string, unknown> {
+  return new Map(
+    [...fold.leases].map(([id, lease]) => [id, { ...lease, expires_at_ms: 0, heartbeat_at_ms: null }]),
+  );
 }
 
 function toJson(records: ReadonlyMap<string, unknown>): JsonValue {

@@ -1,6 +1,7 @@
 import { planAppend } from '../../core/append-plan.ts';
 import type { AppendRequest } from '../../core/append-plan.ts';
 import { toAppendResult } from '../../core/append-result.ts';
+import type { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { NewEvent, RecordedEvent, StoredEvent } from '../../core/recorded-event.ts';
 import { InvalidEventError, StoreError } from '../../errors.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
@@ -8,6 +9,7 @@ import type { AppendOutcome, EventQuery, EventStore, Head } from '../../ports/ev
 import { isOneOf } from './key-list.ts';
 import { toEventRow, toStoredEvent } from './records.ts';
 import { loadFold, saveFold } from './sql-fold.ts';
+import { loadManagedFold, saveManagedFold } from './sql-managed-fold.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 /** Rows of one insert statement, and of one page of a read. */
@@ -24,20 +26,31 @@ export function sqlEventStore(context: SqlContext, clock: Clock, newId: NewId): 
   };
 }
 
+/** What is appended, and with which time and ids. */
+interface AppendInput {
+  readonly requests: readonly AppendRequest[];
+  readonly clock: Clock;
+  readonly newId: NewId;
+  /** Managed tasks that the caller has loaded already. */
+  readonly managed?: ManagedFold;
+}
+
 /** Appends inside a transaction that has the write lock; the caller commits. */
 export async function appendInTransaction(
   db: Db,
   context: SqlContext,
-  { requests, clock, newId }: { readonly requests: readonly AppendRequest[]; readonly clock: Clock; readonly newId: NewId },
+  { requests, clock, newId, managed }: AppendInput,
 ): Promise<readonly AppendOutcome[]> {
   const head = await readHead(db, context.ledger);
   const events = requests.flatMap((request) => request.events);
   const known = await knownEvents(db, context, events);
   const fold = await loadFold(db, context, events);
-  const plan = planAppend(requests, { head, recordedAt: new Date(clock.now()).toISOString(), known, fold, newId });
+  const managedFold = managed ?? (await loadManagedFold(db, context, events));
+  const plan = planAppend(requests, { head, recordedAt: new Date(clock.now()).toISOString(), known, fold, managed: managedFold, newId });
   if (plan.stored.length > 0) {
     await insertEvents(db, context, plan.stored);
     await saveFold(db, context, fold);
+    if (managedFold !== null) await saveManagedFold(db, context, managedFold);
     await moveHead(db, context, plan.stored);
   }
   return plan.outcomes.map((outcome) => (outcome instanceof InvalidEventError ? outcome : toAppendResult(outcome.events)));

@@ -10,34 +10,35 @@ import type { Db, SqlContext } from './tables.ts';
 export async function compareTables(db: Db, { ledger }: SqlContext, fold: CustodyFold): Promise<readonly VerifyProblem[]> {
   const problems: VerifyProblem[] = [];
   const runs = await db.selectFrom('run').selectAll().where('ledger', '=', ledger).execute();
-  compare('run', runs, {
+  compareRows('run', runs, {
     problems, keyOf: (row) => row.run_id,
     expected: new Map([...fold.runs].map(([id, run]) => [id, toRunRow(ledger, run)])),
   });
   const invocations = await db.selectFrom('invocation').selectAll().where('ledger', '=', ledger).execute();
-  compare('invocation', invocations, {
+  compareRows('invocation', invocations, {
     problems, keyOf: (row) => row.invocation_id,
     expected: new Map([...fold.invocations].map(([id, item]) => [id, toInvocationRow(ledger, item)])),
   });
   const evidence = await db.selectFrom('run_evidence').selectAll().where('ledger', '=', ledger).execute();
-  compare('run_evidence', evidence, {
+  compareRows('run_evidence', evidence, {
     problems, keyOf: (row) => evidenceKey(row.task_id, row.run_id),
     expected: new Map([...fold.evidence].map(([key, item]) => [key, { ledger, task_id: item.task_id, run_id: item.run_id, record: JSON.stringify(item) }])),
   });
   const facts = await db.selectFrom('task_facts').selectAll().where('ledger', '=', ledger).execute();
-  compare('task_facts', facts, {
+  compareRows('task_facts', facts, {
     problems, keyOf: (row) => row.task_id,
     expected: new Map([...fold.tasks].map(([id, item]) => [id, { ledger, task_id: id, last_seq: item.last_seq, record: JSON.stringify(item) }])),
   });
   const containment = await db.selectFrom('containment').selectAll().where('ledger', '=', ledger).execute();
-  compare('containment', containment, {
+  compareRows('containment', containment, {
     problems, keyOf: (row) => row.run_id,
     expected: new Map([...fold.containment].map(([id, item]) => [id, toContainmentRow(ledger, item)])),
   });
   return problems;
 }
 
-function compare<Row extends object>(
+/** Compares the rows of one table with those that a replay gives. */
+export function compareRows<Row extends object>(
   table: string,
   rows: readonly Row[],
   replay: { readonly problems: VerifyProblem[]; readonly keyOf: (row: Row) => string; readonly expected: ReadonlyMap<string, object> },

@@ -1,4 +1,6 @@
-import { isTerminalStatus, joinRow, mergeRow, splitRow, withLiveFields } from '../../core/task-row.ts';
+import { MANAGED_KEYS } from '../../core/managed/managed-row.ts';
+import { MANAGED_MARK } from '../../core/managed/row-document.ts';
+import { isTerminalStatus, joinRow, mergeRow, NO_KEYS, splitRow, withLiveFields } from '../../core/task-row.ts';
 import type { RowParts, TaskRow } from '../../core/task-row.ts';
 import { compareCodePoints } from '../../core/json.ts';
 import { InvalidEventError } from '../../errors.ts';
@@ -108,7 +110,8 @@ async function confirmRows(db: Db, ledger: string, rows: readonly ConfirmedRow[]
 async function putRow(db: Db, { ledger, now }: { readonly ledger: string; readonly now: string }, row: TaskRow): Promise<RowPutResult> {
   const stored = await db.selectFrom('task_row').select(['task_id', 'version', 'frozen', 'added', 'live', 'is_terminal'])
     .where('ledger', '=', ledger).where('task_id', '=', row.task_id).executeTakeFirst();
-  const merge = mergeRow(stored === undefined ? null : joinRow(stored, row.task_id), row, now);
+  const existing = stored === undefined ? null : joinRow(stored, row.task_id);
+  const merge = mergeRow(existing, row, now, await ownedKeys(db, ledger, existing));
   if (merge.outcome === 'refused') return { outcome: 'refused', reason: 'row_frozen', task_id: row.task_id, fields: merge.fields };
   if (merge.outcome === 'unchanged') return { outcome: 'unchanged', task_id: row.task_id };
   const parts = splitRow(merge.row, stored?.is_terminal === 1 ? stored : null);
@@ -120,6 +123,13 @@ async function putRow(db: Db, { ledger, now }: { readonly ledger: string; readon
       .where('ledger', '=', ledger).where('task_id', '=', row.task_id).execute();
   }
   return { outcome: 'written', task_id: row.task_id };
+}
+
+/** The fields that only commands write; none on rows that are not ours. */
+async function ownedKeys(db: Db, ledger: string, existing: TaskRow | null): Promise<ReadonlySet<string>> {
+  if (existing?.value[MANAGED_MARK] !== true) return NO_KEYS;
+  const task = await db.selectFrom('managed_task').select('task_id').where('ledger', '=', ledger).where('task_id', '=', existing.task_id).executeTakeFirst();
+  return task === undefined ? NO_KEYS : MANAGED_KEYS;
 }
 
 async function* listRows({ reader, ledger }: SqlContext, query: { readonly status?: string }): AsyncGenerator<LoadedRow, void> {

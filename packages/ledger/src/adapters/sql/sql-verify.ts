@@ -2,9 +2,11 @@ import { CustodyFold } from '../../core/custody-fold.ts';
 import { chainHash, GENESIS_HASH } from '../../core/event-hash.ts';
 import { isJsonObject } from '../../core/json.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { RecordedEvent } from '../../core/recorded-event.ts';
 import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/ledger-store.ts';
 import { readHead } from './sql-event-store.ts';
+import { compareManagedTables } from './sql-managed-rebuild.ts';
 import { compareTables } from './sql-rebuild.ts';
 import type { Db, SqlContext } from './tables.ts';
 
@@ -17,6 +19,7 @@ interface Walk {
   readonly problems: VerifyProblem[];
   readonly notes: VerifyProblem[];
   readonly fold: CustodyFold | null;
+  readonly managed: ManagedFold;
   events: number;
   seq: number;
   hash: string;
@@ -26,7 +29,7 @@ interface Walk {
 export async function verifySql(context: SqlContext, options: VerifyOptions): Promise<VerifyReport> {
   return context.reader.transaction().execute(async (db) => {
     const head = await readHead(db, context.ledger);
-    const walk: Walk = { problems: [], notes: [], fold: options.rebuild === true ? new CustodyFold() : null, events: 0, seq: 0, hash: GENESIS_HASH };
+    const walk: Walk = { problems: [], notes: [], fold: options.rebuild === true ? new CustodyFold() : null, managed: new ManagedFold(), events: 0, seq: 0, hash: GENESIS_HASH };
     await walkChain(db, context, walk, options);
     if (head.seq !== walk.seq || head.hash !== walk.hash) {
       walk.problems.push({ code: 'head_mismatch', message: `the head says ${head.seq}, the newest event is ${walk.seq}`, seq: head.seq });
@@ -34,7 +37,7 @@ export async function verifySql(context: SqlContext, options: VerifyOptions): Pr
     if (options.expectHead !== undefined && options.expectHead.seq > walk.seq) {
       walk.problems.push({ code: 'truncated', message: `the log ends at ${walk.seq}, before the expected ${options.expectHead.seq}`, seq: walk.seq });
     }
-    if (walk.fold !== null) walk.problems.push(...(await compareTables(db, context, walk.fold)));
+    if (walk.fold !== null) walk.problems.push(...(await compareTables(db, context, walk.fold)), ...(await compareManagedTables(db, context, walk.managed)));
     walk.notes.push(...(await noteConflictingVerdicts(db, context)));
     return {
       ok: walk.problems.length === 0, events: walk.events, head_seq: head.seq, head_hash: head.hash,
@@ -78,7 +81,9 @@ function checkEvent(row: EventColumns, walk: Walk, options: VerifyOptions): void
   } else {
     const field = wrongColumn(row, event);
     if (field !== null) walk.problems.push({ code: 'column_mismatch', message: `the column ${field} differs from the stored text`, seq: row.seq });
-    walk.fold?.apply({ ...event, hash: row.hash } as RecordedEvent);
+    const replayed = { ...event, hash: row.hash } as RecordedEvent;
+    walk.fold?.apply(replayed);
+    if (walk.fold !== null) walk.managed.apply(replayed);
   }
   if (options.expectHead?.seq === row.seq && options.expectHead.hash !== row.hash) {
     walk.problems.push({ code: 'head_not_in_chain', message: 'the expected head has another hash here', seq: row.seq });

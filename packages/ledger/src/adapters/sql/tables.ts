@@ -55,6 +55,26 @@ export interface Tables {
     /** JSON text of the reconciler's fields. */
     live: string;
   };
+  /** Managed tasks; the {@link ManagedTask} as JSON, and beside it what queries ask for. */
+  managed_task: { ledger: string; task_id: string; status: string; priority: number; created_seq: number; record: string };
+  /** Who waits for whom. */
+  task_link: { ledger: string; parent_id: string; child_id: string };
+  /** Who holds a task. A row is never deleted: it keeps the fence. */
+  lease: {
+    ledger: string;
+    task_id: string;
+    run_id: string;
+    fence: number;
+    holder: string;
+    ttl_ms: number;
+    is_open: number;
+    started_at_ms: number;
+    expires_at_ms: number;
+    heartbeat_at_ms: number | null;
+    process: string | null;
+  };
+  /** What was handed in, by idempotency key. */
+  submission: { ledger: string; idempotency_key: string; task_id: string; run_id: string; seq: number; value: string };
   state_document: { ledger: string; name: string; document: string };
   leader: { ledger: string; name: string; holder: string; fence: number; expires_at_ms: number };
 }

@@ -3,7 +3,8 @@ import type { Kysely } from 'kysely';
 
 /**
  * Rules that the database itself enforces, also against a plain SQL session: events are append-only, a
- * terminal row's frozen part and status never change, and no row of either kind is ever deleted.
+ * terminal row's frozen part and status never change, and no row of either kind is ever deleted;
+ * nor is a lease, whose fence only grows.
  */
 export async function createSqliteGuards(db: Kysely<unknown>): Promise<void> {
   await sql`create trigger event_is_never_updated before update on event
@@ -25,6 +26,14 @@ export async function createSqliteGuards(db: Kysely<unknown>): Promise<void> {
   await sql`create trigger task_row_is_never_replaced before insert on task_row
     when exists (select 1 from task_row where ledger = new.ledger and task_id = new.task_id)
     begin select raise(abort, 'a task row is updated, never replaced'); end`.execute(db);
+  await sql`create trigger lease_is_never_replaced before insert on lease
+    when exists (select 1 from lease where ledger = new.ledger and task_id = new.task_id)
+    begin select raise(abort, 'a lease is updated, never replaced'); end`.execute(db);
+  await sql`create trigger lease_fence_only_grows before update on lease
+    when new.fence < old.fence or new.task_id is not old.task_id or new.ledger is not old.ledger
+    begin select raise(abort, 'the fence of a lease only grows'); end`.execute(db);
+  await sql`create trigger lease_is_never_deleted before delete on lease
+    begin select raise(abort, 'a lease keeps the fence and is never deleted'); end`.execute(db);
   await sql`create trigger task_row_is_never_deleted before delete on task_row
     begin select raise(abort, 'task rows are never deleted'); end`.execute(db);
 }

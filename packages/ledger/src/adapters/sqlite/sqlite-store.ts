@@ -2,7 +2,8 @@ import type { Clock, NewId } from '../../ports/clock.ts';
 import type { LedgerStore } from '../../ports/ledger-store.ts';
 import { GENESIS_HASH } from '../../core/event-hash.ts';
 import { sqlCustodyReader } from '../sql/sql-custody-reader.ts';
-import { sqlEventStore } from '../sql/sql-event-store.ts';
+import { readHead, sqlEventStore } from '../sql/sql-event-store.ts';
+import { sqlManagedStore } from '../sql/sql-managed-store.ts';
 import { sqlLeaderStore, sqlSettleScan, sqlStateStore } from '../sql/sql-small-stores.ts';
 import { sqlTaskRows } from '../sql/sql-task-rows.ts';
 import { verifySql } from '../sql/sql-verify.ts';
@@ -45,7 +46,17 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<LedgerSt
     scan: sqlSettleScan(context),
     state: sqlStateStore(context),
     leaders: sqlLeaderStore(context, options.clock),
+    managed: sqlManagedStore(context, { ...options, epoch: await epochAtOpen(context) }),
     verify: (request) => verifySql(context, request),
     close: handles.close,
   };
+}
+
+/** The epoch that this handle may write in; 0, which is none, if the head can't be read: the next write says why. */
+async function epochAtOpen({ reader, ledger }: SqlContext): Promise<number> {
+  try {
+    return (await readHead(reader, ledger)).epoch;
+  } catch {
+    return 0;
+  }
 }

@@ -6,6 +6,7 @@ export async function createLedgerTables(db: Kysely<unknown>): Promise<void> {
   await createLog(db);
   await createRecords(db);
   await createRows(db);
+  await createManaged(db);
 }
 
 async function createLog(db: Kysely<unknown>): Promise<void> {
@@ -78,4 +79,22 @@ async function createRows(db: Kysely<unknown>): Promise<void> {
   await sql`create table leader (
     ledger text not null, name text not null, holder text not null, fence bigint not null, expires_at_ms bigint not null,
     primary key (ledger, name))`.execute(db);
+}
+
+async function createManaged(db: Kysely<unknown>): Promise<void> {
+  await sql`create table managed_task (
+    ledger text not null, task_id text not null, status text not null, priority bigint not null, created_seq bigint not null,
+    record text not null, primary key (ledger, task_id))`.execute(db);
+  await sql`create index managed_task_ready on managed_task (ledger, priority desc, created_seq) where status = 'ready'`.execute(db);
+  await sql`create index managed_task_running on managed_task (ledger, task_id) where status = 'running'`.execute(db);
+  await sql`create table task_link (
+    ledger text not null, parent_id text not null, child_id text not null, primary key (ledger, parent_id, child_id))`.execute(db);
+  await sql`create table lease (
+    ledger text not null, task_id text not null, run_id text not null, fence bigint not null, holder text not null, ttl_ms bigint not null,
+    is_open int not null, started_at_ms bigint not null, expires_at_ms bigint not null, heartbeat_at_ms bigint, process text,
+    primary key (ledger, task_id))`.execute(db);
+  await sql`create index lease_open on lease (ledger, expires_at_ms) where is_open = 1`.execute(db);
+  await sql`create table submission (
+    ledger text not null, idempotency_key text not null, task_id text not null, run_id text not null, seq bigint not null, value text not null,
+    primary key (ledger, idempotency_key))`.execute(db);
 }

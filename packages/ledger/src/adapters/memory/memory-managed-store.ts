@@ -1,0 +1,146 @@
+import { compareCodePoints } from '../../core/json.ts';
+import type { Decision } from '../../core/managed/decision.ts';
+import { refuse } from '../../core/managed/decision.ts';
+import { loadedScope } from '../../core/managed/loaded-scope.ts';
+import type { ManagedTask } from '../../core/managed/managed-task.ts';
+import { restampEvents } from '../../core/managed/restamp.ts';
+import type { ManagedScope, ScopeRequest } from '../../core/managed/scope.ts';
+import { parseSettings, SETTINGS_DOCUMENT } from '../../core/managed/settings.ts';
+import { parseNewEvent } from '../../core/parse-event.ts';
+import { taskCustodyOf } from '../../core/task-custody.ts';
+import { InvalidEventError } from '../../errors.ts';
+import type { Clock, NewId } from '../../ports/clock.ts';
+import type { Decided, ManagedStore } from '../../ports/managed-store.ts';
+import type { StateStore } from '../../ports/settle-scan.ts';
+import type { OwnTaskRows } from '../../ports/task-rows.ts';
+import type { MemoryLog } from './memory-event-store.ts';
+import { appendToMemory } from './memory-event-store.ts';
+
+/** What managed tasks in memory rest on. */
+export interface MemoryManagedOptions {
+  readonly log: MemoryLog;
+  readonly rows: OwnTaskRows;
+  readonly state: StateStore;
+  readonly clock: Clock;
+  readonly newId: NewId;
+}
+
+/** Managed tasks in maps; a decision and its events are one because nothing awaits in between. */
+export function memoryManagedStore(options: MemoryManagedOptions): ManagedStore {
+  const { log, clock, newId } = options;
+  let epoch = log.epoch;
+
+  return {
+    newId,
+    decide: async (request, decision) => {
+      const records = await readBeside(options, request);
+      return commit(
+        options,
+        epoch,
+        decision(scopeOf(options, request, records)),
+        scopeOf(options, request, records),
+      );
+    },
+    read: async (request) => scopeOf(options, request, await readBeside(options, request)),
+    runningTaskIds: async () =>
+      tasksBy(log, (task) => task.status === 'running')
+        .map((task) => task.task_id)
+        .sort(compareCodePoints),
+    raiseEpoch: async (reason) => {
+      log.epoch += 1;
+      epoch = log.epoch;
+      const open = [...log.managed.leases.values()].filter((lease) => lease.open);
+      appendToMemory(log, [{ events: restampEvents(open, { epoch, reason }) }], { now: clock.now(), newId });
+      return { epoch, restamped: open.map((lease) => lease.task_id) };
+    },
+  };
+}
+
+interface Beside {
+  readonly settings: ReturnType<typeof parseSettings>;
+  readonly rows: ReadonlySet<string>;
+}
+
+/** What stands in other parts of the store. Read first, because reading it takes a turn of the loop. */
+async function readBeside({ state, rows }: MemoryManagedOptions, request: ScopeRequest): Promise<Beside> {
+  const settings = parseSettings(await state.load(SETTINGS_DOCUMENT));
+  const known = new Set<string>();
+  if (request.rows === true)
+    for (const id of request.taskIds) if ((await rows.load(id)) !== null) known.add(id);
+  return { settings, rows: known };
+}
+
+function scopeOf({ log, clock }: MemoryManagedOptions, request: ScopeRequest, beside: Beside): ManagedScope {
+  const now = clock.now();
+  const custodies = new Map(
+    request.counters === true ? namedTasks(log, request).map((id) => [id, taskCustodyOf(log.fold, id)]) : [],
+  );
+  return loadedScope({
+    now,
+    ...beside,
+    fold: log.managed,
+    runOwner: request.runId === undefined ? null : ownerOf(log, request.runId),
+    candidates: request.claimableBy === undefined ? [] : candidatesFor(log, request.claimableBy, now),
+    children: new Map(
+      request.children === true ? namedTasks(log, request).map((id) => [id, childIds(log, id)]) : [],
+    ),
+    custodies,
+  });
+}
+
+function ownerOf(log: MemoryLog, runId: string): string | null {
+  const run = log.fold.runs.get(runId);
+  return run?.started === true && run.task_id !== '' ? run.task_id : null;
+}
+
+function namedTasks(log: MemoryLog, request: ScopeRequest): readonly string[] {
+  const owner = request.runId === undefined ? null : ownerOf(log, request.runId);
+  return [...new Set([...request.taskIds, ...(owner === null ? [] : [owner])])];
+}
+
+function tasksBy(log: MemoryLog, isWanted: (task: ManagedTask) => boolean): readonly ManagedTask[] {
+  return [...log.managed.tasks.values()].filter(isWanted);
+}
+
+function childIds(log: MemoryLog, taskId: string): readonly string[] {
+  return tasksBy(log, (task) => task.parents.includes(taskId))
+    .map((task) => task.task_id)
+    .sort(compareCodePoints);
+}
+
+function candidatesFor(log: MemoryLog, holder: string, now: number): readonly string[] {
+  const ready = tasksBy(log, (task) => task.status === 'ready').toSorted(
+    (a, b) => b.priority - a.priority || a.created_seq - b.created_seq,
+  );
+  if (ready[0] !== undefined) return [ready[0].task_id];
+  return [...log.managed.leases.values()]
+    .filter(
+      (lease) =>
+        lease.open && lease.process === null && (lease.expires_at_ms < now || lease.holder === holder),
+    )
+    .sort((a, b) => a.expires_at_ms - b.expires_at_ms)
+    .map((lease) => lease.task_id);
+}
+
+function commit(
+  { log, newId }: MemoryManagedOptions,
+  epoch: number,
+  decision: Decision,
+  after: ManagedScope,
+): Decided {
+  const checked =
+    epoch === log.epoch ? decision : refuse('stale_epoch', { offered: epoch, current: log.epoch });
+  if (checked.kind === 'refused') return { outcome: 'refused', refusal: checked.refusal };
+  const events = checked.events.map((event, index) => parseNewEvent(event, index, 'ledger'));
+  const [outcome] = appendToMemory(log, [{ events }], { now: after.now, newId });
+  if (outcome instanceof InvalidEventError) throw outcome;
+  const lease = checked.beat === undefined ? null : after.leaseOf(checked.beat.task_id);
+  if (lease !== null && checked.beat !== undefined) log.managed.putLease({ ...lease, ...checked.beat });
+  log.managed.clearChanged();
+  return {
+    outcome: 'decided',
+    seqs: (outcome?.events ?? []).map((event) => event.seq),
+    after,
+    answer: checked.answer ?? {},
+  };
+}

@@ -1,0 +1,129 @@
+import { compareCodePoints } from '../../core/json.ts';
+import type { Decision } from '../../core/managed/decision.ts';
+import { refuse } from '../../core/managed/decision.ts';
+import { restampEvents } from '../../core/managed/restamp.ts';
+import type { ManagedScope, ScopeRequest } from '../../core/managed/scope.ts';
+import { parseNewEvent } from '../../core/parse-event.ts';
+import type { NewEvent } from '../../core/recorded-event.ts';
+import { InvalidEventError } from '../../errors.ts';
+import type { Clock, NewId } from '../../ports/clock.ts';
+import type { Decided, ManagedStore, RaisedEpoch } from '../../ports/managed-store.ts';
+import { toLease } from './managed-records.ts';
+import { appendInTransaction, readHead } from './sql-event-store.ts';
+import { saveLeases } from './sql-managed-fold.ts';
+import type { SqlScope } from './sql-managed-scope.ts';
+import { loadScope } from './sql-managed-scope.ts';
+import type { Db, SqlContext } from './tables.ts';
+
+/** What managed tasks in tables rest on. */
+export interface SqlManagedOptions {
+  readonly clock: Clock;
+  readonly newId: NewId;
+  /** The epoch when this handle was opened; it may write as long as that is the ledger's. */
+  readonly epoch: number;
+}
+
+/** Managed tasks in tables; each decision is one transaction that takes the write lock first. */
+export function sqlManagedStore(context: SqlContext, options: SqlManagedOptions): ManagedStore {
+  const { reader, writer, ledger } = context;
+  const { clock, newId } = options;
+  let epoch = options.epoch;
+
+  async function decideIn(
+    db: Db,
+    request: ScopeRequest,
+    decision: (scope: ManagedScope) => Decision,
+  ): Promise<Decided> {
+    const now = clock.now();
+    const head = await readHead(db, ledger);
+    if (head.epoch !== epoch)
+      return {
+        outcome: 'refused',
+        refusal: refuse('stale_epoch', { offered: epoch, current: head.epoch }).refusal,
+      };
+    const loaded = await loadScope(db, context, { request, now });
+    const decided = decision(loaded.scope);
+    if (decided.kind === 'refused') return { outcome: 'refused', refusal: decided.refusal };
+    const seqs = await write(db, context, { events: decided.events, loaded, newId });
+    await beat(db, context, { decided, loaded });
+    return { outcome: 'decided', seqs, after: loaded.scope, answer: decided.answer ?? {} };
+  }
+
+  return {
+    newId,
+    decide: (request, decision) => writer.transaction().execute((db) => decideIn(db, request, decision)),
+    read: (request) =>
+      reader
+        .transaction()
+        .execute(async (db) => (await loadScope(db, context, { request, now: clock.now() })).scope),
+    runningTaskIds: async () => {
+      const rows = await reader
+        .selectFrom('managed_task')
+        .select('task_id')
+        .where('ledger', '=', ledger)
+        .where('status', '=', 'running')
+        .execute();
+      return rows.map((row) => row.task_id).sort(compareCodePoints);
+    },
+    raiseEpoch: async (reason) => {
+      const raised = await writer.transaction().execute((db) => raise(db, context, { reason, clock, newId }));
+      epoch = raised.epoch;
+      return raised;
+    },
+  };
+}
+
+async function write(
+  db: Db,
+  context: SqlContext,
+  {
+    events,
+    loaded,
+    newId,
+  }: { readonly events: readonly NewEvent[]; readonly loaded: SqlScope; readonly newId: NewId },
+): Promise<readonly number[]> {
+  if (events.length === 0) return [];
+  const checked = events.map((event, index) => parseNewEvent(event, index, 'ledger'));
+  const clock = { now: () => loaded.scope.now };
+  const [outcome] = await appendInTransaction(db, context, {
+    requests: [{ events: checked }],
+    clock,
+    newId,
+    managed: loaded.fold,
+  });
+  if (outcome instanceof InvalidEventError) throw outcome;
+  return (outcome?.events ?? []).map((event) => event.seq);
+}
+
+async function beat(
+  db: Db,
+  context: SqlContext,
+  {
+    decided,
+    loaded,
+  }: { readonly decided: Decision & { readonly kind: 'accepted' }; readonly loaded: SqlScope },
+): Promise<void> {
+  const lease = decided.beat === undefined ? null : loaded.scope.leaseOf(decided.beat.task_id);
+  if (lease === null || decided.beat === undefined) return;
+  loaded.fold.putLease({ ...lease, ...decided.beat });
+  await saveLeases(db, context, loaded.fold);
+}
+
+async function raise(
+  db: Db,
+  context: SqlContext,
+  { reason, clock, newId }: { readonly reason: string; readonly clock: Clock; readonly newId: NewId },
+): Promise<RaisedEpoch> {
+  const epoch = (await readHead(db, context.ledger)).epoch + 1;
+  await db.updateTable('ledger_head').set({ epoch }).where('ledger', '=', context.ledger).execute();
+  const rows = await db
+    .selectFrom('lease')
+    .selectAll()
+    .where('ledger', '=', context.ledger)
+    .where('is_open', '=', 1)
+    .orderBy('task_id')
+    .execute();
+  const events = restampEvents(rows.map(toLease), { epoch, reason });
+  await appendInTransaction(db, context, { requests: [{ events }], clock, newId });
+  return { epoch, restamped: rows.map((row) => row.task_id) };
+}

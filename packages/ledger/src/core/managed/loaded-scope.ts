@@ -1,0 +1,52 @@
+import type { TaskCustody } from '../obligations.ts';
+import { evidenceOf } from '../obligations.ts';
+import { COUNTERS, emptyTaskFacts } from '../run-evidence.ts';
+import type { ManagedFold } from './managed-fold.ts';
+import type { FrozenCounters, Lease, ManagedTask, Submission } from './managed-task.ts';
+import type { ManagedScope, ManagedSettings } from './scope.ts';
+
+/** The records of a scope, loaded by a store. */
+export interface ScopeRecords {
+  readonly now: number;
+  readonly settings: ManagedSettings;
+  readonly fold: ManagedFold;
+  readonly runOwner: string | null;
+  readonly candidates: readonly string[];
+  /** Ids of the children that were asked for, by parent. */
+  readonly children: ReadonlyMap<string, readonly string[]>;
+  readonly rows: ReadonlySet<string>;
+  readonly custodies: ReadonlyMap<string, TaskCustody>;
+}
+
+/** A scope over loaded records. After a decision was written it tells what is new. */
+export function loadedScope(records: ScopeRecords): ManagedScope {
+  const { fold } = records;
+  return {
+    now: records.now,
+    settings: records.settings,
+    runOwner: records.runOwner,
+    candidates: records.candidates,
+    taskOf: (taskId): ManagedTask | null => fold.tasks.get(taskId) ?? null,
+    leaseOf: (taskId): Lease | null => fold.leases.get(taskId) ?? null,
+    childrenOf: (taskId) => (records.children.get(taskId) ?? []).flatMap((id) => fold.tasks.get(id) ?? []),
+    submissionOf: (key): Submission | null => fold.submissions.get(key) ?? null,
+    countersOf: (taskId) => countersOf(records.custodies.get(taskId) ?? emptyCustody(taskId)),
+    hasRow: (taskId) => records.rows.has(taskId),
+  };
+}
+
+function countersOf(custody: TaskCustody): FrozenCounters {
+  const evidence = evidenceOf(custody);
+  return Object.fromEntries(COUNTERS.map((name) => [name, evidence[name]])) as unknown as FrozenCounters;
+}
+
+function emptyCustody(taskId: string): TaskCustody {
+  return {
+    task_id: taskId,
+    runs: [],
+    invocations: [],
+    evidence: [],
+    foreign_runs: [],
+    facts: emptyTaskFacts(taskId),
+  };
+}

@@ -1,0 +1,89 @@
+import type { UnplacedEvent } from '../custody-fold.ts';
+import { isJsonObject, textOf } from '../json.ts';
+import type { RecordedEvent } from '../recorded-event.ts';
+import { evolve } from './evolve.ts';
+import { evolveLease } from './evolve-lease.ts';
+import { isManagedEvent, toManagedEvent } from './managed-event.ts';
+import type { Lease, ManagedTask, Submission } from './managed-task.ts';
+
+/** What must be in a {@link ManagedFold} before events are applied. */
+export interface ManagedKeys {
+  readonly taskIds: readonly string[];
+  readonly submissionKeys: readonly string[];
+}
+
+/** The records that events of managed tasks change; null if none of the events is one. */
+export function managedKeys(events: readonly UnplacedEvent[]): ManagedKeys | null {
+  const own = events.filter(isManagedEvent);
+  if (own.length === 0) return null;
+  const keys = own
+    .filter((event) => event.type === 'run.submitted')
+    .map((event) => textOf(event, 'idempotency_key'));
+  return { taskIds: [...new Set(own.map((event) => textOf(event, 'task_id')))], submissionKeys: keys };
+}
+
+/**
+ * The fold of managed tasks, beside the fold of custody and fed with the same events. A store keeps the records
+ * by key: it loads what an event needs, applies it, and writes back what `changed` names.
+ */
+export class ManagedFold {
+  readonly tasks = new Map<string, ManagedTask>();
+  readonly leases = new Map<string, Lease>();
+  readonly submissions = new Map<string, Submission>();
+  readonly changed = { tasks: new Set<string>(), leases: new Set<string>(), submissions: new Set<string>() };
+
+  /** Applies one event; events that belong to no managed task change nothing. */
+  apply(recorded: RecordedEvent): void {
+    if (!isManagedEvent(recorded)) return;
+    const event = toManagedEvent(recorded);
+    if (event === null) return;
+    const before = this.tasks.get(event.task_id) ?? null;
+    const after = evolve(before, event);
+    if (after === null || after === before) {
+      if (after === null) return;
+    } else {
+      this.tasks.set(event.task_id, after);
+      this.changed.tasks.add(event.task_id);
+    }
+    const lease = this.leases.get(event.task_id) ?? null;
+    const nextLease = evolveLease(lease, event);
+    if (nextLease !== null && nextLease !== lease) this.putLease(nextLease);
+    if (event.type === 'run.submitted') this.#submit(event);
+  }
+
+  /** Puts a lease, also one that only a sign of life changed. */
+  putLease(lease: Lease): void {
+    this.leases.set(lease.task_id, lease);
+    this.changed.leases.add(lease.task_id);
+  }
+
+  /** Forgets what was changed, once it is written. */
+  clearChanged(): void {
+    this.changed.tasks.clear();
+    this.changed.leases.clear();
+    this.changed.submissions.clear();
+  }
+
+  #submit(event: {
+    task_id: string;
+    run_id: string;
+    seq: number;
+    idempotency_key: string;
+    value: Submission['value'];
+  }): void {
+    if (this.submissions.has(event.idempotency_key)) return;
+    this.submissions.set(event.idempotency_key, {
+      idempotency_key: event.idempotency_key,
+      task_id: event.task_id,
+      run_id: event.run_id,
+      seq: event.seq,
+      value: event.value,
+    });
+    this.changed.submissions.add(event.idempotency_key);
+  }
+}
+
+/** True if the start of a run was a claim: only the ledger writes those. */
+export function isClaim(event: UnplacedEvent): boolean {
+  return event.type === 'run.started' && isJsonObject(event['claim']);
+}

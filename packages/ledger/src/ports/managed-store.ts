@@ -1,0 +1,44 @@
+import type { JsonObject } from '../core/json.ts';
+import type { Decision, Refusal } from '../core/managed/decision.ts';
+import type { ManagedScope, ScopeRequest } from '../core/managed/scope.ts';
+import type { NewId } from './clock.ts';
+
+/** What became of a decision. */
+export type Decided =
+  | {
+      readonly outcome: 'decided';
+      /** The place of each event that was written, in their order. */
+      readonly seqs: readonly number[];
+      /** What the store knows now, of the same records that the decision saw. */
+      readonly after: ManagedScope;
+      readonly answer: JsonObject;
+    }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+/** What a raised epoch did. */
+export interface RaisedEpoch {
+  readonly epoch: number;
+  /** Tasks whose open leases were carried over under new fences. */
+  readonly restamped: readonly string[];
+}
+
+/** Managed tasks, their leases and what was submitted under them. */
+export interface ManagedStore {
+  readonly newId: NewId;
+  /**
+   * Runs a pure decision inside one write transaction: loads what it needs, asks it, and writes its events with
+   * everything that follows from them. A refusal, also by a stale epoch of this handle, writes nothing.
+   *
+   * @throws InvalidEventError if the decision holds something that no event may hold; nothing was written.
+   */
+  decide(request: ScopeRequest, decision: (scope: ManagedScope) => Decision): Promise<Decided>;
+  /** Looks at one moment of the store without the write lock. */
+  read(request: ScopeRequest): Promise<ManagedScope>;
+  /** Ids of the tasks that read `running`, by code point. */
+  runningTaskIds(): Promise<readonly string[]>;
+  /**
+   * Makes this handle the only one that may write: the next epoch begins, and every open lease gets a new fence,
+   * in one transaction. Handles of older epochs are refused from then on.
+   */
+  raiseEpoch(reason: string): Promise<RaisedEpoch>;
+}

@@ -1,0 +1,20 @@
+import type { ProcessIdentity } from '../core/managed/managed-task.ts';
+
+/** Where a process stands that was identified earlier. */
+export type ProcessState =
+  | 'alive'
+  /** Ended, or a zombie, or its pid belongs to another process by now. */
+  | 'gone'
+  /** Of another boot: another machine, or this one before it was restarted. Nothing can be said of it from here. */
+  | 'foreign';
+
+/** The processes of this host. */
+export interface ProcessControl {
+  /** Who has a pid now; null if nobody has. */
+  identify(pid: number): Promise<ProcessIdentity | null>;
+  stateOf(identity: ProcessIdentity): Promise<ProcessState>;
+  /** Sends a signal to exactly this process; false if it is gone, or may not be signalled. */
+  signal(identity: ProcessIdentity, name: 'SIGTERM' | 'SIGKILL'): Promise<boolean>;
+  /** Waits for a while; by hand in tests. */
+  wait(milliseconds: number): Promise<void>;
+}

@@ -1,0 +1,103 @@
+import type {
+  BlockKind,
+  Claimed,
+  JsonValue,
+  Ledger,
+  ManagedTask,
+  OpenLedgerOptions,
+  RecordedEvent,
+} from '@custody/ledger';
+import type { OpenStore, StoreKind } from '../contract/stores.ts';
+import { STORES } from '../contract/stores.ts';
+import { collect } from './collect.ts';
+import type { FakeProcesses } from './fake-processes.ts';
+import { fakeProcesses } from './fake-processes.ts';
+import type { ManualClock } from './manual-clock.ts';
+import { manualClock } from './manual-clock.ts';
+
+/** The stores that keep managed tasks; a JSONL store only observes. */
+export const MANAGING_STORES: readonly StoreKind[] = STORES.filter(
+  (store) => !store.name.startsWith('jsonl'),
+);
+
+/** A ledger with one task after another, and short words for what tests do to them. */
+export interface Desk extends OpenStore {
+  readonly clock: ManualClock;
+  readonly processes: FakeProcesses;
+  /** Claims a task, which must succeed. */
+  claim(taskId: string, more?: Partial<Parameters<Ledger['runs']['claim']>[0]>): Promise<Claimed>;
+  /** Claims and blocks: the shorthand C,B(kind) of the contract's tables. */
+  claimAndBlock(taskId: string, kind?: BlockKind | null): Promise<Claimed>;
+  /** C,B,U,C,B: two blocks of one kind, so that the task is in triage. */
+  toTriage(taskId: string): Promise<readonly [Claimed, Claimed]>;
+  task(taskId: string): Promise<ManagedTask>;
+  /** The task's row. */
+  row(taskId: string): Promise<Record<string, JsonValue | undefined>>;
+  /** The events of a task, or those of one type. */
+  events(taskId: string, type?: string): Promise<readonly RecordedEvent[]>;
+  /** Everything that a write could change, to be compared before and after a refusal. */
+  everything(): Promise<string>;
+}
+
+/** Opens a store with a clock that stands and processes that tests make up. */
+export async function openDesk(kind: StoreKind, options: OpenLedgerOptions = {}): Promise<Desk> {
+  const clock = manualClock();
+  const processes = fakeProcesses();
+  const store = await kind.open({ clock, processes, ...options });
+  const { ledger } = store;
+  const eventsOf = async (taskId: string, type?: string) =>
+    (await collect(ledger.read({ taskId, ...(type === undefined ? {} : { type }) }))).map(
+      (item) => item.event,
+    );
+
+  const desk: Desk = {
+    ...store,
+    clock,
+    processes,
+    claim: async (taskId, more = {}) => {
+      const answer = await ledger.runs.claim({ taskId, holder: 'worker', ...more });
+      if (answer.outcome !== 'claimed') throw new Error(`claim of ${taskId}: ${answer.reason}`);
+      return answer;
+    },
+    claimAndBlock: async (taskId, kindOfBlock = null) => {
+      const run = await desk.claim(taskId);
+      const answer = await ledger.runs.block({
+        taskId,
+        runId: run.run_id,
+        fence: run.fence,
+        reason: `blocked ${run.run_id}`,
+        kind: kindOfBlock,
+      });
+      if (answer.outcome !== 'blocked') throw new Error(`block of ${taskId}: ${answer.reason}`);
+      return run;
+    },
+    toTriage: async (taskId) => {
+      const first = await desk.claimAndBlock(taskId);
+      await ledger.tasks.unblock({ taskId });
+      return [first, await desk.claimAndBlock(taskId)];
+    },
+    task: async (taskId) => {
+      const task = await ledger.tasks.get(taskId);
+      if (task === null) throw new Error(`no task ${taskId}`);
+      return task;
+    },
+    row: async (taskId) => {
+      const loaded = await ledger.rows.load(taskId);
+      if (loaded === null) throw new Error(`no row ${taskId}`);
+      return { ...loaded.row.value };
+    },
+    events: eventsOf,
+    everything: async () => {
+      const rows = await collect(ledger.rows.list({}));
+      const tasks = await Promise.all(rows.map(({ row }) => ledger.tasks.get(row.task_id)));
+      const events = await collect(ledger.read());
+      return JSON.stringify({
+        events: events.map((item) => item.text),
+        rows: rows.map(({ row, version }) => [version, [...row.raw]]),
+        tasks,
+        leases: await ledger.leases.running(),
+      });
+    },
+  };
+  return desk;
+}
