@@ -5,7 +5,7 @@ const CORE = '^packages/(ledger|reconciler)/src/core/';
 const ERRORS = '^packages/[^/]+/src/errors\\.ts$';
 const DOORS = '^packages/[^/]+/src/index\\.ts$';
 const LEDGER_DOOR = '^packages/ledger/src/index\\.ts$';
-const PURE_LIBRARIES = 'node_modules/.*/(zod|date-fns|jsonc-parser)/';
+const PURE_LIBRARIES = 'node_modules/.*/(zod|date-fns|jsonc-parser|ms|croner)/';
 
 const forbid = (name, from, to) => ({ name, severity: 'error', from, to });
 
