@@ -1,0 +1,80 @@
+import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openLedger } from '@custody/ledger';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startAppending } from '../support/append-process.ts';
+
+const KILLS = 50;
+
+/** Each kill costs the start of a process; a busy machine must not fail the test. */
+const TIMEOUT_MS = 400_000;
+
+const PLACES = [
+  ['sqlite', (directory: string) => `sqlite:${join(directory, 'custody.db')}`],
+  ['jsonl', (directory: string) => `jsonl:${join(directory, 'root')}`],
+] as const;
+
+describe.each(PLACES)('a process that is killed while it appends to %s', (_name, urlIn) => {
+  let directory = '';
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'custody-kill-'));
+  });
+
+  afterEach(() => {
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  /** Runs a process until it has acknowledged some appends, kills it, and gives back what it acknowledged. */
+  async function killAfter(count: number, name: string, width: number): Promise<ReadonlyMap<string, number>> {
+    const process = startAppending(urlIn(directory), name, { events: 0, width });
+    await process.ready;
+    process.go();
+    await process.reached(count);
+    await process.kill();
+    ageLocks(directory);
+    return process.acknowledged;
+  }
+
+  /** What the ledger holds, by id; now and then the whole of it is checked against a replay. */
+  async function storedEvents(isChecked: boolean): Promise<ReadonlyMap<string, number>> {
+    await using ledger = await openLedger(urlIn(directory));
+    if (isChecked) expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
+    const stored = new Map<string, number>();
+    for await (const { event } of ledger.read()) stored.set(event.id, event.seq);
+    return stored;
+  }
+
+  it(
+    `P1, P2: loses no acknowledged append, ${KILLS} times`,
+    async () => {
+      const acknowledged = new Map<string, number>();
+      let killedMidway = 0;
+
+      for (let round = 0; round < KILLS; round += 1) {
+        // Another moment each time: before the first commit, right after it, in the middle of many.
+        const fresh = await killAfter((round * 7) % 40, `p${round}`, 1 + (round % 8));
+        for (const [id, seq] of fresh) acknowledged.set(id, seq);
+
+        const stored = await storedEvents(round % 5 === 4);
+        expect([...acknowledged].filter(([id, seq]) => stored.get(id) !== seq)).toEqual([]);
+        const written = [...stored.keys()].filter((id) => id.startsWith(`p${round}-`)).length;
+        if (written > fresh.size) killedMidway += 1;
+      }
+
+      expect(acknowledged.size).toBeGreaterThan(KILLS);
+      // Some were killed between a commit and its acknowledgement, or else nothing was shown.
+      expect(killedMidway).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+/** As if 10 seconds had passed: a lock that a dead process left behind is not taken over earlier. */
+function ageLocks(directory: string): void {
+  const then = Date.now() / 1000 - 11;
+  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
+    if (name.endsWith('.lock')) utimesSync(join(directory, name), then, then);
+  }
+}
