@@ -254,11 +254,25 @@ export const CLI_SCHEMAS = {
   }),
   demo: z.strictObject({
     store: z.string(),
-    imported: z.strictObject({ events: count, rows: count }),
+    imported: z.strictObject({
+      appended: count,
+      rows_written: count,
+      rows_skipped: count,
+      skipped: z.strictObject({ noise: count, torn: count, invalid: count }),
+    }),
     backfill,
     sweep,
-    changed: z.array(z.strictObject({ task_id: z.string(), before: anyObject, after: anyObject })),
-    frozen_unchanged: z.boolean(),
+    examples: z.array(
+      z.strictObject({ task_id: z.string(), field: z.string(), before: z.json(), after: z.json() }),
+    ),
+    frozen: z.strictObject({ compared: count, changed: ids }),
+    frozen_example: z
+      .strictObject({ task_id: z.string(), delegated_runs_settled: count, evidence_settled: count })
+      .nullable(),
+    late: z
+      .strictObject({ task_id: z.string(), run_id: z.string(), before: z.json(), after: z.json() })
+      .nullable(),
+    second_backfill_refreshed: count,
     verify: z.strictObject({ ok: z.boolean(), events: count, head_seq: count, head_hash: hex }),
   }),
   'event append': append,
@@ -270,7 +284,16 @@ export const CLI_SCHEMAS = {
     duplicates: count,
     rows_written: count,
     skipped: z.strictObject({ noise: count, torn: count, invalid: count }),
-    cursor: z.json(),
+    rows_skipped: count,
+    cursor: anyObject,
+    problems: z.array(
+      z.strictObject({
+        place: z.string(),
+        line: z.int().optional(),
+        task_id: z.string().optional(),
+        message: z.string(),
+      }),
+    ),
   }),
   'event export': event,
   'task put': z.strictObject({ written: count, unchanged: count }),

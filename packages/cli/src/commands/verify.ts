@@ -20,7 +20,7 @@ export async function verify(
   context: CommandContext,
   { rebuild, expectHead }: VerifyOptions,
 ): Promise<ExitCode> {
-  return withLedger(context, 'look', async (ledger) => {
+  return withLedger(context, 'prove', async (ledger) => {
     const report = await ledger.verify({
       rebuild: rebuild ?? false,
       ...(expectHead === undefined ? {} : { expectHead }),

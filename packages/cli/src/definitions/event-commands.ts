@@ -12,7 +12,7 @@ const FOLLOW_INTERVAL_MS = 250;
 /** Commands that write and read the log. */
 export function defineEventCommands(program: Command, run: CommandRunner): void {
   program.commandsGroup('Events:');
-  const event = program.command('event').description('append, list, follow and export events');
+  const event = program.command('event').description('append, list, follow, import and export events');
   defineAppend(event.command('append'), run);
   defineAppend(program.command('append'), run).description('the same as event append');
   withExample(
@@ -32,6 +32,16 @@ export function defineEventCommands(program: Command, run: CommandRunner): void 
         run(async () => (await import('../commands/event-follow.ts')).eventFollow, options),
       ),
     'custody event follow --type run.settled',
+  );
+  withExample(
+    event
+      .command('import')
+      .description('take over a data root, a JSONL store or an export; again is harmless')
+      .argument('<path>', 'directory or file')
+      .action((path: string) =>
+        run(async () => (await import('../commands/event-import.ts')).eventImport, { path }),
+      ),
+    'custody event import /var/lib/orchestrator',
   );
   withExample(
     event

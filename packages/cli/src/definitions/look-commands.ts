@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-context.ts';
 import type { AuditOptions } from '../commands/audit.ts';
+import type { DemoOptions } from '../commands/demo.ts';
 import type { VerifyOptions } from '../commands/verify.ts';
 import { expectedHead } from '../input/parse-options.ts';
 import { withExample } from './with-example.ts';
@@ -82,5 +83,13 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
         run(async () => (await import('../commands/verify.ts')).verify, options),
       ),
     'custody verify --rebuild',
+  );
+  withExample(
+    program
+      .command('demo')
+      .description('heal a sample ledger in a directory of its own and show what changed')
+      .option('--dir <path>', 'keep the demo here; a fresh temporary directory when absent')
+      .action((options: DemoOptions) => run(async () => (await import('../commands/demo.ts')).demo, options)),
+    'custody demo',
   );
 }
