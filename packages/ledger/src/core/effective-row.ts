@@ -38,7 +38,7 @@ export function retryIdOf(row: TaskRow): string {
 }
 
 /** The row and its retries, oldest first. Ends before a task that is unknown or was visited already. */
-export function retryChain(row: TaskRow, rows: RowLookup): readonly TaskRow[] {
+function retryChain(row: TaskRow, rows: RowLookup): readonly TaskRow[] {
   const chain = [row];
   const visited = new Set([row.task_id]);
   for (let id = retryIdOf(row); id !== '' && !visited.has(id) && chain.length <= MAX_RETRIES; ) {
