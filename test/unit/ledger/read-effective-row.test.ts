@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { TaskRow } from '@custody/ledger';
+import type { ReplicaReader, TaskRow } from '@custody/ledger';
 import { InvalidRowError, openLedger, readEffectiveRow } from '@custody/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { jsonlReplicaReader } from '../../../packages/ledger/src/adapters/jsonl/replica-reader.ts';
 import { rowOf } from '../../support/row.ts';
 
 describe('reading an effective row', () => {
@@ -25,6 +24,13 @@ describe('reading an effective row', () => {
     await writeFile(path, text);
   }
 
+  /** Reads copies as a ledger on that data root does. */
+  async function replicasIn(dataRoot: string): Promise<ReplicaReader> {
+    await using ledger = await openLedger(`jsonl:${dataRoot}`);
+    if (ledger.replicas === null) throw new Error('a data root has replicas');
+    return ledger.replicas;
+  }
+
   async function rowsOf(...rows: readonly TaskRow[]) {
     const ledger = await openLedger('memory:');
     await ledger.rows.put(rows);
@@ -37,7 +43,7 @@ describe('reading an effective row', () => {
     const rows = await rowsOf(rowOf('t-1', { ...running, child_drive_root: 'children/t-1' }));
     await writeReplica('children/t-1', 't-1', '{"status":"completed"}');
 
-    const shown = await readEffectiveRow(rows, 't-1', jsonlReplicaReader(root));
+    const shown = await readEffectiveRow(rows, 't-1', await replicasIn(root));
 
     expect(shown?.status).toBe('completed');
   });
@@ -54,7 +60,7 @@ describe('reading an effective row', () => {
     await writeReplica('broken', 't-1', '{"status":');
     await writeReplica('good', 't-1', '{"status":"failed"}');
 
-    const shown = await readEffectiveRow(rows, 't-1', jsonlReplicaReader(root));
+    const shown = await readEffectiveRow(rows, 't-1', await replicasIn(root));
 
     expect(shown?.status).toBe('failed');
   });
@@ -68,7 +74,7 @@ describe('reading an effective row', () => {
     const rows = await rowsOf(rowOf('t-1', { ...running, child_drive_root: 'child' }));
     await writeReplica('child', 't-1', text);
 
-    const shown = await readEffectiveRow(rows, 't-1', jsonlReplicaReader(root));
+    const shown = await readEffectiveRow(rows, 't-1', await replicasIn(root));
 
     expect(shown?.status).toBe('running');
   });
