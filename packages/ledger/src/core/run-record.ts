@@ -117,6 +117,9 @@ export function mergeStart(old: RunRecord, row: JsonObject, place: { readonly se
   };
 }
 
+/** The facts of a start that gives none. */
+export const BLANK_FACTS: RunFacts = mergeFacts(null, {});
+
 function mergeFacts(known: RunRecord | null, row: JsonObject): RunFacts {
   const facts: Record<string, string | boolean | null | JsonObject> = {};
   for (const name of LAST_WINS) facts[name] = textOf(row, name);

@@ -45,6 +45,8 @@ export interface ConfirmedRow {
 export interface TaskRows {
   /** The row, or null if there is none. @throws InvalidRowError for a row that can't be read. */
   load(taskId: string): Promise<LoadedRow | null>;
+  /** Optional: the rows of many tasks at once; those without a row are left out. Unreadable rows are left to `load`. */
+  loadMany?(taskIds: readonly string[]): Promise<ReadonlyMap<string, LoadedRow>>;
   /**
    * Ids of terminal rows that may have stopped being true, by code point. A superset is right, a subset is
    * not: every terminal row that changed, or whose task had events, since it was last confirmed.

@@ -1,4 +1,4 @@
-import { evidenceOf } from '@custody/ledger';
+import { evidenceOf, isTerminalStatus } from '@custody/ledger';
 import type { ConfirmedRow, Ledger, LoadedRow, RowUpdateResult, TaskCustody, TaskRows } from '@custody/ledger';
 import { audit, auditSource } from '../core/audit.ts';
 import type { Trigger } from '../core/audit.ts';
@@ -57,12 +57,14 @@ export function pagesOf(taskIds: readonly string[]): readonly (readonly string[]
 
 /** Looks at the rows of some tasks; one that can't be read or planned never stops the others. */
 export async function planPage(context: HealContext, taskIds: readonly string[], trigger: Trigger): Promise<HealPage> {
-  const readable = await context.ledger.custody.isReadable();
-  const custodies = await context.ledger.custody.tasks(taskIds);
   const page = { heals: [] as PlannedHeal[], notTerminal: [] as string[], confirmed: [] as ConfirmedRow[], failed: [] as HealFailure[] };
-  for (const taskId of taskIds) {
+  // Rows first: those that are not terminal need no look at the log.
+  const terminal = await loadTerminal(context, taskIds, page);
+  if (terminal.size === 0) return page;
+  const readable = await context.ledger.custody.isReadable();
+  const custodies = await context.ledger.custody.tasks([...terminal.keys()]);
+  for (const [taskId, loaded] of terminal) {
     try {
-      const loaded = await context.rows.load(taskId);
       const custody = custodies.get(taskId);
       if (custody !== undefined) planOne({ loaded, custody, readable, trigger }, page);
     } catch (error) {
@@ -72,16 +74,36 @@ export async function planPage(context: HealContext, taskIds: readonly string[],
   return page;
 }
 
+async function loadTerminal(
+  context: HealContext,
+  taskIds: readonly string[],
+  page: { readonly notTerminal: string[]; readonly failed: HealFailure[] },
+): Promise<ReadonlyMap<string, LoadedRow>> {
+  const terminal = new Map<string, LoadedRow>();
+  // One row that can't be read must not hide the others: then each is loaded alone.
+  const many = await context.rows.loadMany?.(taskIds).catch(() => undefined);
+  for (const taskId of taskIds) {
+    try {
+      const loaded = many === undefined ? await context.rows.load(taskId) : (many.get(taskId) ?? null);
+      if (loaded !== null && isTerminalStatus(loaded.row.status)) terminal.set(taskId, loaded);
+      else page.notTerminal.push(taskId);
+    } catch (error) {
+      page.failed.push({ task_id: taskId, error: messageOf(error) });
+    }
+  }
+  return terminal;
+}
+
 function planOne(
-  { loaded, custody, readable, trigger }: { loaded: LoadedRow | null; custody: TaskCustody; readable: boolean; trigger: Trigger },
+  { loaded, custody, readable, trigger }: { loaded: LoadedRow; custody: TaskCustody; readable: boolean; trigger: Trigger },
   page: { heals: PlannedHeal[]; notTerminal: string[]; confirmed: ConfirmedRow[] },
 ): void {
   const plan = planHeal({
-    row: loaded?.row ?? null, custody,
+    row: loaded.row, custody,
     audit: audit(custody.task_id, trigger, auditSource(custody, readable)),
     evidence: evidenceOf(custody, readable),
   });
-  if (plan.kind === 'not_terminal' || loaded === null) {
+  if (plan.kind === 'not_terminal') {
     page.notTerminal.push(custody.task_id);
     return;
   }

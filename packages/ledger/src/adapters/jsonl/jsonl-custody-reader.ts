@@ -2,10 +2,9 @@ import type { ContainmentRecord } from '../../core/containment.ts';
 import { emptyContainment, isFaultOpen } from '../../core/containment.ts';
 import { compareCodePoints, textOf } from '../../core/json.ts';
 import type { RecordedEvent } from '../../core/recorded-event.ts';
-import type { RunRecord } from '../../core/run-record.ts';
 import type { CustodyReader } from '../../ports/custody-reader.ts';
 import { isOneOf } from '../sql/key-list.ts';
-import { parseRecord } from '../sql/records.ts';
+import { parseRecord, parseRun } from '../sql/records.ts';
 import { sqlCustodyReader } from '../sql/sql-custody-reader.ts';
 import type { SqlContext } from '../sql/tables.ts';
 import { readCompactFaults, withCompactFaults } from './compact-faults.ts';
@@ -67,7 +66,7 @@ async function readRecords(
     .where(isOneOf('run_id', runIds, flags))
     .execute();
   const ended = runs
-    .map((row) => parseRecord<RunRecord>(row.record))
+    .map((row) => parseRun(row.record))
     .map((run) => ({ ...emptyContainment(run.run_id), closed_at: run.settled_at }));
   const records = await reader
     .selectFrom('containment')

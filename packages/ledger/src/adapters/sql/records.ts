@@ -5,12 +5,19 @@ import { isPending } from '../../core/invocation.ts';
 import type { InvocationRecord } from '../../core/invocation.ts';
 import { debtsOfRun, isOwedInvocation } from '../../core/obligations.ts';
 import type { RecordedEvent, StoredEvent } from '../../core/recorded-event.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { packRun, unpackRun } from '../../core/packed-run.ts';
 import type { RunRecord } from '../../core/run-record.ts';
 import type { Tables } from './tables.ts';
 
 /** A record read back from its JSON column. The ledger wrote it, so its shape is known. */
 export function parseRecord<T>(text: string): T {
   return JSON.parse(text) as T;
+}
+
+/** A run read back from its JSON column. */
+export function parseRun(text: string): RunRecord {
+  return unpackRun(parseRecord<JsonObject>(text));
 }
 
 /** An event read back from its row. */
@@ -35,7 +42,7 @@ export function toRunRow(ledger: string, run: RunRecord): Insertable<Tables['run
   return {
     ledger, run_id: run.run_id, task_id: run.task_id, first_seq: run.first_seq,
     is_open: Number(debts.open), owes_run: Number(debts.owes_run), owes_patch: Number(debts.owes_patch), owed_at: debts.owed_at,
-    project_id: run.project_id, project_owned: Number(run.project_owned && run.project_id !== ''), record: JSON.stringify(run),
+    project_id: run.project_id, project_owned: Number(run.project_owned && run.project_id !== ''), record: JSON.stringify(packRun(run)),
   };
 }
 

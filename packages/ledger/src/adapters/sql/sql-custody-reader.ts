@@ -6,7 +6,7 @@ import type { TaskCustody } from '../../core/obligations.ts';
 import type { RunRecord } from '../../core/run-record.ts';
 import type { CustodyReader, CustodyTotals } from '../../ports/custody-reader.ts';
 import { isOneOf } from './key-list.ts';
-import { parseRecord } from './records.ts';
+import { parseRecord, parseRun } from './records.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 /** Reads current debts by key; a task costs the same whatever the history. */
@@ -18,7 +18,7 @@ export function sqlCustodyReader(context: SqlContext): CustodyReader {
     tasks: (taskIds) => reader.transaction().execute((db) => readTaskCustodies(db, context, taskIds)),
     run: async (runId) => {
       const row = await reader.selectFrom('run').select('record').where('ledger', '=', ledger).where('run_id', '=', runId).executeTakeFirst();
-      return row === undefined ? null : parseRecord<RunRecord>(row.record);
+      return row === undefined ? null : parseRun(row.record);
     },
     invocation: async (id) => {
       const row = await reader.selectFrom('invocation').select('record').where('ledger', '=', ledger)
@@ -28,7 +28,7 @@ export function sqlCustodyReader(context: SqlContext): CustodyReader {
     openRuns: async () => {
       const rows = await reader.selectFrom('run').select('record').where('ledger', '=', ledger).where('is_open', '=', 1)
         .orderBy('first_seq').execute();
-      return rows.map((row) => parseRecord<RunRecord>(row.record));
+      return rows.map((row) => parseRun(row.record));
     },
     pendingInvocations: async () => {
       const rows = await reader.selectFrom('invocation').select('record').where('ledger', '=', ledger).where('is_pending', '=', 1)
@@ -59,9 +59,9 @@ export async function readTaskCustodies(db: Db, context: SqlContext, taskIds: re
   const foreign = await readForeignRuns(db, context, taskIds);
 
   const factsOf = new Map(facts.map((row) => [row.task_id, parseRecord<TaskFacts>(row.record)]));
-  const runsOf = group<RunRecord>(runs);
-  const invocationsOf = group<InvocationRecord>(invocations);
-  const evidenceOf = group<RunEvidence>(evidence);
+  const runsOf = group(runs, parseRun);
+  const invocationsOf = group(invocations, parseRecord<InvocationRecord>);
+  const evidenceOf = group(evidence, parseRecord<RunEvidence>);
   return new Map(
     taskIds.map((id): [string, TaskCustody] => {
       const items = evidenceOf.get(id) ?? [];
@@ -84,14 +84,14 @@ async function readForeignRuns(db: Db, { ledger, flags }: SqlContext, taskIds: r
     join.onRef('run.ledger', '=', 'run_evidence.ledger').onRef('run.run_id', '=', 'run_evidence.run_id'))
     .select(['run.run_id', 'run.record']).where('run_evidence.ledger', '=', ledger)
     .where(isOneOf('run_evidence.task_id' as never, taskIds, flags)).whereRef('run.task_id', '!=', 'run_evidence.task_id').execute();
-  return new Map(rows.map((row) => [row.run_id, parseRecord<RunRecord>(row.record)]));
+  return new Map(rows.map((row) => [row.run_id, parseRun(row.record)]));
 }
 
-function group<T>(rows: readonly { readonly task_id: string; readonly record: string }[]): Map<string, T[]> {
+function group<T>(rows: readonly { readonly task_id: string; readonly record: string }[], parse: (text: string) => T): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const row of rows) {
     const known = groups.get(row.task_id);
-    const record = parseRecord<T>(row.record);
+    const record = parse(row.record);
     if (known === undefined) groups.set(row.task_id, [record]);
     else known.push(record);
   }

@@ -2,7 +2,7 @@ import type { Insertable } from 'kysely';
 import { CustodyFold, foldKeys, projectKeys } from '../../core/custody-fold.ts';
 import type { UnplacedEvent } from '../../core/custody-fold.ts';
 import { isOneOf } from './key-list.ts';
-import { parseRecord, toContainmentRow, toInvocationRow, toRunRow } from './records.ts';
+import { parseRecord, parseRun, toContainmentRow, toInvocationRow, toRunRow } from './records.ts';
 import type { Db, SqlContext, Tables } from './tables.ts';
 
 /** Rows of one statement: SQLite takes 32,766 parameters, and longer texts only cost compile time. */
@@ -26,7 +26,7 @@ async function loadRuns(db: Db, context: SqlContext, { fold, runIds }: { fold: C
   if (runIds.length === 0) return;
   const rows = await db.selectFrom('run').select('record').where('ledger', '=', context.ledger)
     .where(isOneOf('run_id', runIds, context.flags)).execute();
-  for (const row of rows) fold.loadRun(parseRecord(row.record));
+  for (const row of rows) fold.loadRun(parseRun(row.record));
 }
 
 async function loadProjectRuns(
@@ -36,7 +36,7 @@ async function loadProjectRuns(
 ): Promise<void> {
   const rows = await db.selectFrom('run').select(['run_id', 'record']).where('ledger', '=', context.ledger)
     .where('project_owned', '=', 1).where(isOneOf('project_id', projects, context.flags)).execute();
-  for (const row of rows) if (!fold.runs.has(row.run_id)) fold.loadRun(parseRecord(row.record));
+  for (const row of rows) if (!fold.runs.has(row.run_id)) fold.loadRun(parseRun(row.record));
 }
 
 /** Of whatever the batch may touch: its own tasks, the owners of the runs and invocations that it names, and who counts them. */

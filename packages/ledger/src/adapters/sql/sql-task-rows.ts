@@ -6,6 +6,7 @@ import { compareCodePoints } from '../../core/json.ts';
 import { InvalidEventError } from '../../errors.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
 import type { ConfirmedRow, LoadedRow, OwnTaskRows, RowPutResult, RowUpdate, RowUpdateResult } from '../../ports/task-rows.ts';
+import { isOneOf } from './key-list.ts';
 import { appendInTransaction } from './sql-event-store.ts';
 import type { Db, SqlContext } from './tables.ts';
 
@@ -22,6 +23,7 @@ export function sqlTaskRows(context: SqlContext, environment: RowEnvironment): O
   const { reader, writer, ledger } = context;
   return {
     load: (taskId) => loadRow(reader, ledger, taskId),
+    loadMany: (taskIds) => loadRows(reader, context, taskIds),
     selectStale: async () => {
       const rows = await reader.selectFrom('task_row').select('task_id').where('ledger', '=', ledger)
         .where('needs_check', '=', 1).where('is_terminal', '=', 1).orderBy('task_id').execute();
@@ -50,6 +52,16 @@ async function loadRow(db: Db, ledger: string, taskId: string): Promise<LoadedRo
   return row === undefined ? null : toLoaded(row);
 }
 
+async function loadRows(db: Db, { ledger, flags }: SqlContext, taskIds: readonly string[]): Promise<Map<string, LoadedRow>> {
+  const rows = await readParts(db, { ledger, flags }, taskIds);
+  return new Map(rows.map((row) => [row.task_id, toLoaded(row)]));
+}
+
+function readParts(db: Db, { ledger, flags }: Pick<SqlContext, 'ledger' | 'flags'>, taskIds: readonly string[]) {
+  return db.selectFrom('task_row').select(['task_id', 'version', 'frozen', 'added', 'live']).where('ledger', '=', ledger)
+    .where(isOneOf('task_id', taskIds, flags)).execute();
+}
+
 function toLoaded(row: RowParts & { readonly task_id: string; readonly version: number }): LoadedRow {
   return { row: joinRow(row, row.task_id), version: String(row.version) };
 }
@@ -71,12 +83,21 @@ async function updateAll(
   context: SqlContext,
   { environment, updates }: { readonly environment: RowEnvironment; readonly updates: readonly RowUpdate[] },
 ): Promise<readonly RowUpdateResult[]> {
+  const ids = updates.map((update) => update.task_id);
+  const stored = new Map((await readParts(db, context, ids)).map((row) => [row.task_id, row]));
+  const facts = await db.selectFrom('task_facts').select(['task_id', 'last_seq']).where('ledger', '=', context.ledger)
+    .where(isOneOf('task_id', ids, context.flags)).execute();
+  const lastSeq = new Map(facts.map((row) => [row.task_id, row.last_seq]));
   const results: RowUpdateResult[] = [];
   const written: RowUpdate[] = [];
   for (const update of updates) {
-    const result = await updateLive(db, context.ledger, update);
-    results.push(result);
-    if (result.outcome === 'updated') written.push(update);
+    const row = stored.get(update.task_id);
+    const outcome = guard(update, row, lastSeq.get(update.task_id) ?? 0);
+    results.push(outcome);
+    if (row === undefined || outcome.outcome !== 'updated') continue;
+    written.push(update);
+    // A second update of the same row in one request is judged by what the first one left.
+    stored.set(update.task_id, await writeLive(db, context.ledger, { update, row }));
   }
   if (written.length === 0) return results;
   const outcomes = await appendInTransaction(db, context, { requests: [{ events: written.map((update) => update.evidence) }], ...environment });
@@ -84,17 +105,21 @@ async function updateAll(
   return results;
 }
 
-async function updateLive(db: Db, ledger: string, update: RowUpdate): Promise<RowUpdateResult> {
-  const stored = await db.selectFrom('task_row').select(['task_id', 'version', 'frozen', 'added', 'live'])
-    .where('ledger', '=', ledger).where('task_id', '=', update.task_id).executeTakeFirst();
-  if (stored === undefined) return { outcome: 'gone' };
-  const facts = await db.selectFrom('task_facts').select('last_seq').where('ledger', '=', ledger)
-    .where('task_id', '=', update.task_id).executeTakeFirst();
-  if (String(stored.version) !== update.expected_version || (facts?.last_seq ?? 0) !== update.custody_seq) return { outcome: 'changed_meanwhile' };
-  const healed = splitRow(withLiveFields(joinRow(stored, update.task_id), update.live), stored);
-  await db.updateTable('task_row').set({ live: healed.live, version: stored.version + 1, needs_check: Number(!update.confirms) })
-    .where('ledger', '=', ledger).where('task_id', '=', update.task_id).execute();
+type StoredRow = RowParts & { readonly task_id: string; readonly version: number };
+
+/** The compare of the compare-and-set; the transaction holds the write lock, so nothing comes in between. */
+function guard(update: RowUpdate, row: StoredRow | undefined, lastSeq: number): RowUpdateResult {
+  if (row === undefined) return { outcome: 'gone' };
+  if (String(row.version) !== update.expected_version || lastSeq !== update.custody_seq) return { outcome: 'changed_meanwhile' };
   return { outcome: 'updated', evidence: 'recorded' };
+}
+
+async function writeLive(db: Db, ledger: string, { update, row }: { readonly update: RowUpdate; readonly row: StoredRow }): Promise<StoredRow> {
+  const { live } = splitRow(withLiveFields(joinRow(row, update.task_id), update.live), row);
+  const version = row.version + 1;
+  await db.updateTable('task_row').set({ live, version, needs_check: Number(!update.confirms) })
+    .where('ledger', '=', ledger).where('task_id', '=', update.task_id).execute();
+  return { ...row, live, version };
 }
 
 async function confirmRows(db: Db, ledger: string, rows: readonly ConfirmedRow[]): Promise<void> {

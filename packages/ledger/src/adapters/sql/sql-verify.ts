@@ -115,7 +115,7 @@ function wrongColumn(row: EventColumns, event: JsonObject): string | null {
 /** Verdicts that came after the first and differ: in the log, never applied. */
 export async function noteConflictingVerdicts(db: Db, { ledger }: SqlContext): Promise<readonly VerifyProblem[]> {
   const rows = await db.selectFrom('run').select(['run_id', 'task_id']).where('ledger', '=', ledger)
-    .where('record', 'not like', '%"conflicting_verdicts":0,%').limit(MAX_PROBLEMS).execute();
+    .where('record', 'like', '%"conflicting_verdicts":%').limit(MAX_PROBLEMS).execute();
   return rows.map((row) => ({
     code: 'conflicting_verdicts', message: `run ${row.run_id} was settled again with another state; the first one stands`, task_id: row.task_id,
   }));
