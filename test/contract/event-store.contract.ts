@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { NewEvent, StoredEvent } from '@custody/ledger';
-import { InvalidEventError, splitPrintedLine, toPrintedLine } from '@custody/ledger';
+import { InvalidEventError, isId, splitPrintedLine, toPrintedLine } from '@custody/ledger';
 import { describe, expect, it } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { event, requested, settled, started } from '../support/events.ts';
@@ -56,7 +56,9 @@ export function describeEventStore(store: StoreKind): void {
         x_note: 'kept',
       });
       expect(second?.event).toMatchObject({ seq: 2, at: '2026-03-01T02:00:00.000Z', task_id: 't-1' });
-      expect(second?.event.id).toMatch(/^[0-9a-f-]{36}$/);
+      expect([first?.event.id, second?.event.id]).toEqual(result.events.map((item) => item.id));
+      expect(first?.event.id).not.toBe(second?.event.id);
+      expect(second?.event.id).toSatisfy(isId);
     });
 
     it('counts the same event under a known id as a duplicate, the order of keys ignored', async () => {
@@ -119,6 +121,17 @@ export function describeEventStore(store: StoreKind): void {
         ]),
       ).rejects.toMatchObject({ code: 'event_id_conflict', index: 1 });
       expect(await ledger.head()).toMatchObject({ seq: 1 });
+    });
+
+    it('writes an event twice that is handed in twice without an id', async () => {
+      const { ledger } = await store.open({ clock: manualClock() });
+      const note = event('x.note', { task_id: 't-1' });
+
+      const results = [await ledger.append([note, note]), await ledger.append([note])];
+
+      expect(results.map((result) => result.appended)).toEqual([2, 1]);
+      const ids = (await collect(ledger.read())).map((item) => item.event.id);
+      expect(new Set(ids).size).toBe(3);
     });
 
     it('writes nothing for an empty batch', async () => {
