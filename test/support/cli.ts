@@ -14,6 +14,10 @@ const BIN = fileURLToPath(new URL('../../packages/cli/bin/custody.js', import.me
 export interface CliInput {
   readonly stdin?: string | Uint8Array;
   readonly env?: Readonly<Record<string, string>>;
+  /** No file may grow beyond this many KiB, as on a disk that is full: what fits is written, the rest fails. */
+  readonly fileLimitKiB?: number;
+  /** Runs as a user without rights, whoever runs the tests. */
+  readonly isNobody?: boolean;
 }
 
 /** What a child process left. */
@@ -47,7 +51,7 @@ export function cliBench(): CliBench {
   const dir = mkdtempSync(join(tmpdir(), 'custody-cli-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const start = (args: readonly string[], input: CliInput = {}): ChildProcessWithoutNullStreams => {
-    const child = spawn(process.execPath, [BIN, ...args], { cwd: dir, env: environment(input.env) });
+    const child = spawnCommand([process.execPath, BIN, ...args], dir, input);
     onTestFinished(() => {
       child.kill('SIGKILL');
     });
@@ -74,6 +78,23 @@ export function cliBench(): CliBench {
       return parseLines(stdout);
     },
   };
+}
+
+/** The user "nobody". */
+const NOBODY = 65_534;
+
+function spawnCommand(
+  command: readonly string[],
+  cwd: string,
+  { env, fileLimitKiB, isNobody = false }: CliInput,
+): ChildProcessWithoutNullStreams {
+  const limited =
+    fileLimitKiB === undefined
+      ? command
+      : ['bash', '-c', `ulimit -f ${fileLimitKiB}; exec "$0" "$@"`, ...command];
+  const [file = '', ...rest] = limited;
+  const user = isNobody && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  return spawn(file, rest, { cwd, env: environment(env), ...user });
 }
 
 /** Waits for a child to end, with all it printed. */

@@ -61,6 +61,10 @@ export class LineSource {
     line: ClassifiedLine,
     { place, offset }: { readonly place: string; readonly offset: number },
   ): Promise<void> {
+    if (line.kind === 'long') {
+      this.#sink.refuse({ place, line: line.line, message: 'the line is longer than any that is read' });
+      return;
+    }
     if (line.event === null) {
       this.#sink.counts[line.kind === 'torn' ? 'torn' : 'noise'] += 1;
       return;

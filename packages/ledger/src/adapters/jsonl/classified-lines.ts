@@ -3,7 +3,7 @@ import type { LineEvent } from '../../core/dialect.ts';
 import { readLine } from '../../core/dialect.ts';
 import type { Segment } from './chain-view.ts';
 import { findCustodyLines } from './custody-marks.ts';
-import { readLineBlocks } from './line-reader.ts';
+import { MAX_LINE_BYTES, readLineBlocks } from './line-reader.ts';
 import { openSegment } from './segment-file.ts';
 
 const NEWLINE = 0x0a;
@@ -14,9 +14,10 @@ export interface ClassifiedLine {
   readonly line: number;
   /** Offset in the segment of its first byte. */
   readonly start: number;
-  /** Without the newline. Valid until the next line is asked for. */
+  /** Without the newline; empty for a long line. Valid until the next line is asked for. */
   readonly bytes: Buffer;
-  readonly kind: 'event' | 'noise' | 'torn';
+  /** `long` = beyond what any reader holds in memory: it was passed over. */
+  readonly kind: 'event' | 'noise' | 'torn' | 'long';
   /** Only of a line that is an event. */
   readonly event: LineEvent | null;
 }
@@ -28,8 +29,14 @@ export interface ClassifiedLine {
 export function* classifyLines(segment: Segment): Generator<ClassifiedLine, void> {
   const fd = openSegment(segment);
   let line = 0;
+  let end = 0;
   try {
     for (const block of readLineBlocks(fd, 0, segment.size)) {
+      if (block.start > end) {
+        line += 1;
+        yield longLine(line, end);
+      }
+      end = block.start + block.bytes.length;
       const custody = new Set([...findCustodyLines(block.bytes)].map((span) => span.start));
       for (let at = 0; at < block.bytes.length; ) {
         const next = block.bytes.indexOf(NEWLINE, at) + 1;
@@ -40,9 +47,15 @@ export function* classifyLines(segment: Segment): Generator<ClassifiedLine, void
         at = next;
       }
     }
+    if (segment.size - end > MAX_LINE_BYTES) yield longLine(line + 1, end);
   } finally {
     closeSync(fd);
   }
+}
+
+/** Long lines that follow each other count as one. */
+function longLine(line: number, start: number): ClassifiedLine {
+  return { line, start, bytes: Buffer.alloc(0), kind: 'long', event: null };
 }
 
 /** What one line is. */

@@ -2,7 +2,7 @@ import type { Segment } from './chain-view.ts';
 import { classifyLines } from './classified-lines.ts';
 import { readRange, withSegment } from './segment-file.ts';
 
-/** A line that is not what its writer meant to write. */
+/** A line that is not what its writer meant to write, or that nobody can read. */
 export interface TornLine {
   /** Name of the segment, relative to the root. */
   readonly file: string;
@@ -10,6 +10,8 @@ export interface TornLine {
   readonly line: number;
   /** False for the rest of a write that was cut: it has no newline, and in the newest segment may still get one. */
   readonly hasNewline: boolean;
+  /** True for a line that is longer than any that is read. */
+  readonly isLong: boolean;
 }
 
 const NEWLINE = 0x0a;
@@ -20,9 +22,11 @@ export function findTornLines(segment: Segment): readonly TornLine[] {
   let last = 0;
   for (const { line, kind } of classifyLines(segment)) {
     last = line;
-    if (kind === 'torn') torn.push({ file: segment.name, line, hasNewline: true });
+    if (kind === 'torn' || kind === 'long')
+      torn.push({ file: segment.name, line, hasNewline: true, isLong: kind === 'long' });
   }
-  if (lacksNewline(segment)) torn.push({ file: segment.name, line: last + 1, hasNewline: false });
+  if (lacksNewline(segment))
+    torn.push({ file: segment.name, line: last + 1, hasNewline: false, isLong: false });
   return torn;
 }
 

@@ -5,7 +5,7 @@ import { checkHead } from './check-heads.ts';
 import type { IdConflict } from './ingest.ts';
 import type { JsonlContext } from './jsonl-context.ts';
 import { jsonlTaskRows } from './jsonl-task-rows.ts';
-import { readLineBlocks } from './line-reader.ts';
+import { MAX_LINE_BYTES, readLineBlocks } from './line-reader.ts';
 import { withSegment } from './segment-file.ts';
 import type { TornLine } from './torn-lines.ts';
 
@@ -62,19 +62,22 @@ function lineAt(segment: Segment, offset: number): number {
   });
 }
 
-/** Lines that were cut: their bytes are kept, and nothing is read from them. */
+/** Lines that were cut, or are too long: their bytes are kept, and nothing is read from them. */
 export function tornNotes(torn: readonly TornLine[]): readonly VerifyProblem[] {
   const notes = torn.slice(0, MAX_FINDINGS).map(
-    ({ file, line, hasNewline }): VerifyProblem => ({
-      code: 'torn_line',
-      file,
-      line,
-      message: hasNewline
-        ? 'the line is not JSON; it was cut when it was written'
-        : 'the line lacks its newline',
+    (found): VerifyProblem => ({
+      code: found.isLong ? 'long_line' : 'torn_line',
+      file: found.file,
+      line: found.line,
+      message: tornMessage(found),
     }),
   );
   return withRest(notes, torn.length, 'torn_line');
+}
+
+function tornMessage({ hasNewline, isLong }: TornLine): string {
+  if (isLong) return `the line is longer than ${MAX_LINE_BYTES} bytes; nothing is read from it`;
+  return hasNewline ? 'the line is not JSON; it was cut when it was written' : 'the line lacks its newline';
 }
 
 /** Files among the rows that are no rows of ours. */
