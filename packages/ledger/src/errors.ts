@@ -107,3 +107,18 @@ export class UsageError extends LedgerError {
     this.code = code;
   }
 }
+
+/** A journal that can't take a result. */
+export class JournalError extends LedgerError {
+  override readonly name = 'JournalError';
+  readonly code: 'journal_conflict';
+
+  constructor(
+    code: 'journal_conflict',
+    message: string,
+    options: { hint: string; facts?: Readonly<Record<string, unknown>>; cause?: unknown },
+  ) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -2,11 +2,15 @@ export { openLedger } from './open-ledger.ts';
 export type { OpenLedgerOptions } from './open-ledger.ts';
 export { importInto } from './import-events.ts';
 export type { ImportOptions, ImportProblem, ImportProgress, ImportResult } from './import/import-result.ts';
+export { openJournals } from './open-journals.ts';
+export type { OpenJournalsOptions } from './open-journals.ts';
+export { diskJournalFiles } from './adapters/journal/disk-journal-files.ts';
+export type { JournalSeam } from './adapters/journal/disk-journal-files.ts';
 export { createLedger } from './shell/ledger.ts';
 export type { Ledger } from './shell/ledger.ts';
 
 export {
-  BusyError, InvalidEventError, InvalidRowError, LedgerError, RowFrozenError, StoreError, UsageError,
+  BusyError, InvalidEventError, InvalidRowError, JournalError, LedgerError, RowFrozenError, StoreError, UsageError,
 } from './errors.ts';
 export type { InvalidEventCode, StoreErrorCode } from './errors.ts';
 
@@ -75,6 +79,9 @@ export type { ManagedLeases, Requeued, RunningTask } from './shell/managed-lease
 export type { RunReport } from './shell/list-runs.ts';
 export type { Reclaimed } from './shell/reclaim-run.ts';
 export type { RaisedEpoch } from './ports/managed-store.ts';
+export type { JournalEntry, Journals, RecoveryReport } from './shell/journals.ts';
+export type { RecoveredFile } from './shell/recover-journal.ts';
+export type { JournalFiles } from './ports/journal-files.ts';
 export type { ProcessControl, ProcessState } from './ports/process-control.ts';
 
 export { childDrivesOf, effectiveRow } from './core/effective-row.ts';

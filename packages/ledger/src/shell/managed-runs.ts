@@ -5,6 +5,7 @@ import { decideComplete } from '../core/managed/decide-complete.ts';
 import { decideFail } from '../core/managed/decide-end.ts';
 import type { WorkerExit } from '../core/managed/decide-exit.ts';
 import { decideExit } from '../core/managed/decide-exit.ts';
+import { decideFinalize } from '../core/managed/decide-finalize.ts';
 import { decideReplay } from '../core/managed/decide-replay.ts';
 import { decideSubmit } from '../core/managed/decide-submit.ts';
 import type { Refusal, RefusalReason } from '../core/managed/decision.ts';
@@ -115,6 +116,16 @@ export interface ManagedRuns {
     { readonly outcome: 'applied'; readonly replayed: boolean; readonly value: JsonValue } | Refusal
   >;
   complete(end: RunCompletion): Promise<RunCompleted | Refusal>;
+  /**
+   * Turns a result that was kept in a journal into the completion of its task, if its run still may. Needs no fence:
+   * the result had been accepted from exactly this run.
+   */
+  finalize(
+    end: Omit<RunCompletion, 'fence' | 'replay'>,
+  ): Promise<
+    | { readonly outcome: 'applied' | 'already_applied'; readonly task_id: string; readonly run_id: string }
+    | Refusal
+  >;
   /** Ends the task as failed. */
   fail(
     end: HeldTask & { readonly reason: string; readonly error?: string | null },
@@ -208,6 +219,7 @@ export function managedRuns({ store, custody, processes }: ManagedRunsParts): Ma
       return { outcome: 'applied', replayed: replayed === true, value: value ?? null };
     },
     complete: (end) => completeRun(store, end),
+    finalize: (end) => finalizeRun(store, end),
     fail: async (end) => {
       const command = {
         ...heldTask(end),
@@ -312,6 +324,27 @@ async function identify(processes: ProcessControl, pid: number | undefined): Pro
     hint: 'Give the pid of the running worker, or none.',
     facts: { field: 'pid', value: pid },
   });
+}
+
+async function finalizeRun(
+  store: ManagedStore,
+  end: Parameters<ManagedRuns['finalize']>[0],
+): ReturnType<ManagedRuns['finalize']> {
+  const ids = { taskId: idArgument('task_id', end.taskId), runId: idArgument('run_id', end.runId) };
+  const command = {
+    ...ids,
+    result: end.result,
+    summary: optionalText('summary', end.summary),
+    metadata: end.metadata ?? null,
+  };
+  const request = { taskIds: [ids.taskId], runId: ids.runId, counters: true, children: true };
+  const decided = await store.decide(request, (scope) => decideFinalize(scope, command));
+  if (decided.outcome === 'refused') return decided.refusal;
+  return {
+    outcome: decided.seqs.length > 0 ? 'applied' : 'already_applied',
+    task_id: ids.taskId,
+    run_id: ids.runId,
+  };
 }
 
 async function completeRun(store: ManagedStore, end: RunCompletion): Promise<RunCompleted | Refusal> {

@@ -1,6 +1,6 @@
+import { canonicalText } from '../canonical-text.ts';
 import { chainHash } from '../event-hash.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { compareCodePoints, isJsonObject } from '../json.ts';
 import type { NewEvent } from '../recorded-event.ts';
 import { areParentsDone } from './evolve.ts';
 import type { ManagedTask } from './managed-task.ts';
@@ -27,17 +27,7 @@ export function withDefaults(given: Completion): Required<Completion> {
 
 /** The hash by which an accepted completion is known again: by meaning, the order of keys ignored. */
 export function completionHash(given: Completion): string {
-  return chainHash('', JSON.stringify(sorted({ ...withDefaults(given) })));
-}
-
-function sorted(value: JsonValue | undefined): JsonValue {
-  if (Array.isArray(value)) return value.map((item: JsonValue) => sorted(item));
-  if (!isJsonObject(value)) return (value ?? null) as JsonValue;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort(compareCodePoints)
-      .map((key) => [key, sorted(value[key])]),
-  );
+  return chainHash('', canonicalText({ ...withDefaults(given) }));
 }
 
 /** The event that completes a task. */

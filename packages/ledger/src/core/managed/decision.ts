@@ -36,6 +36,7 @@ export type RefusalReason =
   | 'already_archived'
   | 'link_cycle'
   | 'not_expired'
+  | 'journal_conflict'
   | 'nothing_claimable'
   | 'question_open'
   | 'in_flight'
