@@ -19,11 +19,11 @@ function linesOf(child: ChildProcessWithoutNullStreams): () => Promise<unknown> 
 /** Appends until the follower has seen the first line, because only then it is known to follow. */
 async function firstSeen(bench: CliBench, next: () => Promise<unknown>): Promise<unknown> {
   const line = next();
-  let isSeen = false;
+  const state = { isSeen: false };
   void line.then(() => {
-    isSeen = true;
+    state.isSeen = true;
   });
-  while (!isSeen) await bench.run(['event', 'append'], { stdin: toLines({ type: 'x.ping' }) });
+  while (!state.isSeen) await bench.run(['event', 'append'], { stdin: toLines({ type: 'x.ping' }) });
   return line;
 }
 

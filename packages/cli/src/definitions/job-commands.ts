@@ -27,7 +27,6 @@ export function defineJobCommands(program: Command, run: CommandRunner): void {
       run(async () => (await import('../commands/backfill.ts')).backfill, options),
     ),
     'custody backfill --dry-run',
-    'custody backfill --plan 5f0c…   # exactly what the dry run printed',
   );
   withExample(
     withPassOptions(

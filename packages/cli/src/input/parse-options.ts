@@ -36,7 +36,7 @@ export function duration(option: string): (value: string) => number {
 
 /** The hash of a plan, as a dry run printed it. */
 export function planHash(value: string): string {
-  if (/^[0-9a-f]{8,64}$/.test(value)) return value;
+  if (/^[0-9a-f]{64}$/.test(value)) return value;
   throw usageError(
     `--plan takes the plan_hash of a dry run, not ${JSON.stringify(value)}`,
     'Run the command with --dry-run first.',
