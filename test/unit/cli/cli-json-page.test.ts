@@ -80,15 +80,15 @@ function examplesOf(name: string): readonly (readonly string[])[] {
 
 describe('docs/cli-json.md', () => {
   test('documents every command, and no other', () => {
-    expect([...SECTIONS.keys()].sort()).toEqual([...allCommands()].sort());
+    expect(new Set(SECTIONS.keys())).toEqual(new Set(allCommands()));
   });
 
   test('has a shape for every command, and no other', () => {
-    expect(Object.keys(CLI_SCHEMAS).sort()).toEqual([...allCommands()].sort());
+    expect(new Set(Object.keys(CLI_SCHEMAS))).toEqual(new Set(allCommands()));
   });
 
   test.for(Object.entries(CLI_SCHEMAS))('documents every field of %s, and no other', ([name, schema]) => {
-    expect([...documentedFields(name)].sort()).toEqual([...schemaPaths(schema)].sort());
+    expect(new Set(documentedFields(name))).toEqual(new Set(schemaPaths(schema)));
   });
 });
 
