@@ -17,6 +17,7 @@ import { assertWritable } from './jsonl-context.ts';
 import type { HeldLock } from './lock-file.ts';
 import type { IndexWrite } from './log-index.ts';
 import { takeAppendLock } from './log-lock.ts';
+import { isOwnProcess } from './own-processes.ts';
 import type { RootPaths } from './root-paths.ts';
 import { rotateLog } from './rotate-log.ts';
 import { appendDurably, hasTornTail } from './write-lines.ts';
@@ -48,7 +49,7 @@ export async function appendToLog(
   try {
     return await context.index.write(async (write) => {
       if (progress.outcomes === null) {
-        progress.lock ??= await takeAppendLock(context.paths.live);
+        progress.lock ??= await takeAppendLock(context.paths.live, (pid) => isOwnProcess(write.db, pid));
         await write.follow();
         progress.outcomes = await writeRequests(context, write, await work.requests(write));
       }
@@ -90,7 +91,7 @@ async function writeRequests(
   const plan = await planRequests(context, write, { requests, state });
   const lines = toLines(requests, plan, dialect);
   if (lines.length > 0) {
-    await copyFaults(context.paths, lines);
+    await copyFaults(context.paths, write, lines);
     appendDurably(context.paths.live, joinLines(lines));
   }
   const ids = idsOfLines(lines, await chainEnd(write));
@@ -157,11 +158,15 @@ function joinLines(lines: readonly PlannedLine[]): Buffer {
 }
 
 /** The compact file first: a fault that landed in either stays visible, so one that can't be copied is no failure. */
-async function copyFaults(paths: RootPaths, lines: readonly PlannedLine[]): Promise<void> {
+async function copyFaults(
+  paths: RootPaths,
+  { db }: IndexWrite,
+  lines: readonly PlannedLine[],
+): Promise<void> {
   const faults = lines.filter((line) => isCompactType(line.event.type));
   if (faults.length === 0) return;
   try {
-    await appendCompactFaults(paths, joinLines(faults));
+    await appendCompactFaults(paths, joinLines(faults), (pid) => isOwnProcess(db, pid));
   } catch {
     // The log takes the row next, and its failure is the caller's to hear.
   }

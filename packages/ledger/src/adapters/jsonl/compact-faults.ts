@@ -8,6 +8,7 @@ import { lookIfThere } from './chain-view.ts';
 import { findCustodyLines } from './custody-marks.ts';
 import { FIRST_TIME } from './index-tables.ts';
 import { readLineBlocks } from './line-reader.ts';
+import type { IsOwnProcess } from './lock-file.ts';
 import { takeAppendLock } from './log-lock.ts';
 import type { RootPaths } from './root-paths.ts';
 import { withSegment } from './segment-file.ts';
@@ -67,8 +68,12 @@ export function withCompactFaults(
 }
 
 /** Appends rows to the compact file, under its own append lock. */
-export async function appendCompactFaults(paths: RootPaths, lines: Buffer): Promise<void> {
-  const lock = await takeAppendLock(paths.faults);
+export async function appendCompactFaults(
+  paths: RootPaths,
+  lines: Buffer,
+  isOwn: IsOwnProcess,
+): Promise<void> {
+  const lock = await takeAppendLock(paths.faults, isOwn);
   try {
     appendDurably(
       paths.faults,

@@ -33,6 +33,8 @@ export interface IndexTables extends Tables {
   log_state: { id: number; dialect: JsonlDialect | null; last_at: string };
   /** Row files that were found true, as they stood then. */
   row_check: { task_id: string; identity: string; size: number; mtime_ms: number; custody_seq: number };
+  /** Processes that opened this ledger for writing. */
+  own_process: { pid: number; host: string; opened_at_ms: number };
   /** Heals whose evidence is not yet known to be in the log. */
   heal_intent: {
     id: string;
@@ -80,6 +82,8 @@ async function createIndexTables(db: Kysely<unknown>): Promise<void> {
     task_id text primary key, identity text not null, size bigint not null, mtime_ms real not null, custody_seq bigint not null)`.execute(
     db,
   );
+  await sql`create table own_process (
+    pid int not null, host text not null, opened_at_ms bigint not null, primary key (pid, host))`.execute(db);
   await sql`create table heal_intent (
     id text primary key, task_id text not null, owner_pid int not null, created_at_ms bigint not null,
     target_hash text not null, after_seq bigint not null, incarnation text not null, event text not null)`.execute(

@@ -1,14 +1,5 @@
-import {
-  closeSync,
-  fstatSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BusyError } from '../../errors.ts';
 import { fsErrorCode, isMissing } from './fs-error.ts';
@@ -17,7 +8,7 @@ import { fsErrorCode, isMissing } from './fs-error.ts';
 export interface LockRules {
   readonly pollMs: number;
   readonly waitMs: number;
-  /** Younger locks are never taken over, whoever wrote them. */
+  /** Younger locks of other programs are never taken over. */
   readonly staleMs: number;
 }
 
@@ -27,18 +18,23 @@ export interface HeldLock {
   readonly release: () => void;
 }
 
+/** Tells whether a process id was one of this ledger's own processes, seen from this host. */
+export type IsOwnProcess = (pid: number) => Promise<boolean>;
+
 /**
  * Takes a lock: a file made with exclusive create, `pid=<pid> ts=<unix seconds>`, that every program which
- * writes here knows. One that was left behind is taken over only when its process is provably gone.
+ * writes here knows. One that was left behind is taken over only when its process is provably gone: at once if it
+ * was one of ours, since we know how ours hold locks, and otherwise when it is old.
  *
  * @throws BusyError if somebody holds it for longer than the rules wait.
  */
-export async function takeLock(path: string, rules: LockRules): Promise<HeldLock> {
+export async function takeLock(path: string, rules: LockRules, isOwn: IsOwnProcess): Promise<HeldLock> {
   const deadline = performance.now() + rules.waitMs;
   for (;;) {
     const identity = tryCreate(path);
     if (identity !== null) return { release: () => removeIfOurs(path, identity) };
-    if (isAbandoned(path, rules.staleMs) && takeAway(path, rules.staleMs)) continue;
+    const abandoned = await findAbandoned(path, rules.staleMs, isOwn);
+    if (abandoned !== null && takeAway(path, abandoned)) continue;
     if (performance.now() >= deadline) throw busy(path);
     await pause(rules.pollMs);
   }
@@ -51,42 +47,41 @@ function busy(path: string): BusyError {
   });
 }
 
+/** Makes the lock with its content in one step: one without would name nobody, and could never be taken over. */
 function tryCreate(path: string): string | null {
-  let fd: number;
+  const sibling = join(dirname(path), `.${basename(path)}.${process.pid}.${process.hrtime.bigint()}.tmp`);
+  writeFileSync(sibling, `pid=${process.pid} ts=${Math.floor(Date.now() / 1000)}`, {
+    flag: 'wx',
+    mode: 0o644,
+  });
   try {
-    fd = openSync(path, 'wx', 0o644);
+    const identity = identityOf(sibling);
+    linkSync(sibling, path);
+    return identity;
   } catch (error) {
     if (fsErrorCode(error) === 'EEXIST') return null;
     throw error;
-  }
-  try {
-    writeSync(fd, `pid=${process.pid} ts=${Math.floor(Date.now() / 1000)}\n`);
-    const stat = fstatSync(fd);
-    return `${stat.dev}:${stat.ino}`;
   } finally {
-    closeSync(fd);
+    unlinkSync(sibling);
   }
 }
 
-function removeIfOurs(path: string, identity: string): void {
-  try {
-    const stat = statSync(path);
-    if (`${stat.dev}:${stat.ino}` === identity) unlinkSync(path);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+function removeIfOurs(path: string, identity: string | null): void {
+  if (identityOf(path) === identity) rmSync(path, { force: true });
 }
 
-/** Old enough, and its process is gone for certain. A lock without a readable process id is nobody's to take. */
-function isAbandoned(path: string, staleMs: number): boolean {
-  try {
-    if (Date.now() - statSync(path).mtimeMs < staleMs) return false;
-    const pid = /^pid=(\d+)\b/.exec(contentOf(path) ?? '')?.[1];
-    return pid !== undefined && isGone(Number(pid));
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
+function identityOf(path: string): string | null {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? null : `${stat.dev}:${stat.ino}`;
+}
+
+/** The lock's identity if its process is gone for certain and it may be taken over. One that names no process is nobody's to take. */
+async function findAbandoned(path: string, staleMs: number, isOwn: IsOwnProcess): Promise<string | null> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  const pid = Number(/^pid=(\d+)\b/.exec(contentOf(path) ?? '')?.[1]);
+  if (stat === undefined || !isGone(pid)) return null;
+  const isOld = Date.now() - stat.mtimeMs >= staleMs;
+  return isOld || (await isOwn(pid)) ? `${stat.dev}:${stat.ino}` : null;
 }
 
 function contentOf(path: string): string | null {
@@ -112,18 +107,18 @@ export function isGone(pid: number): boolean {
  * Moves an abandoned lock away under a name of our own, and looks again: between the look and the move somebody
  * else may have taken it over, and then his lock is put back.
  */
-function takeAway(path: string, staleMs: number): boolean {
-  const aside = `${path}.${process.pid}.${process.hrtime.bigint()}`;
+function takeAway(path: string, abandoned: string): boolean {
+  const aside = join(dirname(path), `.${basename(path)}.${process.pid}.${process.hrtime.bigint()}.tmp`);
   try {
     renameSync(path, aside);
   } catch (error) {
     if (isMissing(error)) return true;
     throw error;
   }
-  const isOurs = isAbandoned(aside, staleMs);
-  if (!isOurs) putBack(aside, path);
+  const isTheOne = identityOf(aside) === abandoned;
+  if (!isTheOne) putBack(aside, path);
   unlinkSync(aside);
-  return isOurs;
+  return isTheOne;
 }
 
 function putBack(aside: string, path: string): void {

@@ -7,6 +7,7 @@ import { openIndexCopy } from './index-copy.ts';
 import type { IndexDb } from './index-tables.ts';
 import type { OpenIndex } from './open-index.ts';
 import { discardIndex, identityOf, isIndexDamage, openIndex, openPrivateIndex } from './open-index.ts';
+import { isOwnProcess } from './own-processes.ts';
 import type { RootPaths } from './root-paths.ts';
 import { ChainMovedError } from './segment-file.ts';
 
@@ -47,6 +48,11 @@ export class LogIndex {
 
   static async open(options: LogIndexOptions): Promise<LogIndex> {
     return new LogIndex(options, await makeIndex(options));
+  }
+
+  /** True if a process of this ledger had the id, on this host. */
+  isOwnProcess(pid: number): Promise<boolean> {
+    return isOwnProcess(this.#open.context.reader as unknown as IndexDb, pid);
   }
 
   /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isMissing } from './fs-error.ts';
-import type { HeldLock, LockRules } from './lock-file.ts';
+import type { HeldLock, IsOwnProcess, LockRules } from './lock-file.ts';
 import { takeLock } from './lock-file.ts';
 
 /** How the log's owner waits for its append lock, and so do we; we never append without it. */
@@ -13,9 +13,9 @@ const APPEND_LOCK: LockRules = { pollMs: 10, waitMs: 2000, staleMs: 10_000 };
  *
  * @throws BusyError if another program holds it for over 2 seconds.
  */
-export async function takeAppendLock(log: string): Promise<HeldLock> {
+export async function takeAppendLock(log: string, isOwn: IsOwnProcess): Promise<HeldLock> {
   mkdirSync(dirname(log), { recursive: true });
-  return takeLock(appendLockPath(log), APPEND_LOCK);
+  return takeLock(appendLockPath(log), APPEND_LOCK, isOwn);
 }
 
 /** The lock file of a log: its name says which file is meant, however it was reached. */

@@ -7,6 +7,7 @@ import { isMissing } from './fs-error.ts';
 import type { IndexDb } from './index-tables.ts';
 import { INDEX_LEDGER, INDEX_SCHEMA, seedIndex } from './index-tables.ts';
 import { takeLock } from './lock-file.ts';
+import { registerProcess } from './own-processes.ts';
 import type { RootPaths } from './root-paths.ts';
 
 /** An open index. */
@@ -24,6 +25,9 @@ const BUSY_TIMEOUT_MS = 15_000;
 
 /** Making the file takes moments; a lock of a process that died in them may be taken over soon. */
 const CREATE_LOCK = { pollMs: 10, waitMs: 10_000, staleMs: 2000 };
+
+/** Before there is an index nobody is known; every lock waits for its age. */
+const isNobodyElse = async (): Promise<boolean> => false;
 
 const MAX_ATTEMPTS = 3;
 
@@ -86,7 +90,7 @@ export async function discardIndex(
   identity: string | null,
   isOfOthers = false,
 ): Promise<void> {
-  const lock = await takeLock(`${paths.index}.create.lock`, CREATE_LOCK);
+  const lock = await takeLock(`${paths.index}.create.lock`, CREATE_LOCK, isNobodyElse);
   try {
     if (identity === null || identityOf(paths.index) !== identity) return;
     if (isOfOthers) renameSync(paths.index, `${paths.index}.set-aside-${Date.now()}`);
@@ -123,8 +127,20 @@ function isForeign(error: unknown): boolean {
 }
 
 async function openOnDisk(paths: RootPaths, newId: () => string): Promise<OpenIndex> {
-  if (existsSync(paths.index)) return openIndexFile(paths.index, newId);
-  const lock = await takeLock(`${paths.index}.create.lock`, CREATE_LOCK);
+  const index = existsSync(paths.index)
+    ? await openIndexFile(paths.index, newId)
+    : await createOnDisk(paths, newId);
+  try {
+    await registerProcess(index.db);
+    return index;
+  } catch (error) {
+    await index.close();
+    throw error;
+  }
+}
+
+async function createOnDisk(paths: RootPaths, newId: () => string): Promise<OpenIndex> {
+  const lock = await takeLock(`${paths.index}.create.lock`, CREATE_LOCK, isNobodyElse);
   try {
     // Left behind by a deleted index, they would be taken for those of the new one.
     if (!existsSync(paths.index)) removeFiles(paths);

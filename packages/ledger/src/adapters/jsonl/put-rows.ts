@@ -35,8 +35,9 @@ function assertStorable(row: TaskRow): void {
   });
 }
 
-async function putRow({ paths, clock }: JsonlContext, row: TaskRow): Promise<RowPutResult> {
-  const lock = await takeRowLock(paths, row.task_id);
+async function putRow(context: JsonlContext, row: TaskRow): Promise<RowPutResult> {
+  const { paths, clock } = context;
+  const lock = await takeRowLock(context, row.task_id);
   try {
     const existing = readRowFile(paths, row.task_id);
     const merge = mergeRow(existing?.row ?? null, row, new Date(clock.now()).toISOString());

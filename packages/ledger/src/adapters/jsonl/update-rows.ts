@@ -137,7 +137,7 @@ async function tryWriteRow(context: JsonlContext, step: Step): Promise<RowUpdate
 
 async function writeRow(context: JsonlContext, step: Step): Promise<RowUpdateResult> {
   const { update } = step;
-  const lock = await takeRowLock(context.paths, update.task_id);
+  const lock = await takeRowLock(context, update.task_id);
   try {
     const file = readRowFile(context.paths, update.task_id);
     const result = checkRow(file, update);

@@ -19,7 +19,7 @@ export function hasTornTail(path: string): boolean {
 }
 
 /**
- * Appends bytes to a log and returns once they are durable. If they can't all be written, none are kept.
+ * Appends bytes to a log and returns once they are durable. If they can't all be made durable, none are kept.
  *
  * @throws StoreError if the log can't be written.
  */
@@ -30,7 +30,6 @@ export function appendDurably(path: string, bytes: Uint8Array): void {
     const fd = openSync(path, 'a', 0o644);
     try {
       writeOrUndo(fd, bytes);
-      fdatasyncSync(fd);
     } finally {
       closeSync(fd);
     }
@@ -48,13 +47,15 @@ export function appendDurably(path: string, bytes: Uint8Array): void {
   }
 }
 
+/** A write whose sync failed is taken back too: a later sync may succeed without having written these bytes. */
 function writeOrUndo(fd: number, bytes: Uint8Array): void {
   const before = fstatSync(fd).size;
   try {
     writeFully(fd, bytes);
+    fdatasyncSync(fd);
   } catch (error) {
-    // Under the append lock nobody else wrote behind it, so what there is of it can go.
-    if (fstatSync(fd).size < before + bytes.length) ftruncateSync(fd, before);
+    // Under the append lock only a program that takes no lock can have written behind it; its bytes are not ours to cut.
+    if (fstatSync(fd).size <= before + bytes.length) ftruncateSync(fd, before);
     throw error;
   }
 }
