@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { JsonObject } from '../../core/json.ts';
 import { isJsonObject } from '../../core/json.ts';
-import { UsageError } from '../../errors.ts';
+import { StoreError, UsageError } from '../../errors.ts';
 import type { StateStore } from '../../ports/settle-scan.ts';
 import { fromCursorFile, toCursorFile } from './cursor-file.ts';
 import { replaceFile } from './durable-file.ts';
@@ -23,10 +23,22 @@ export function jsonlStateStore(paths: RootPaths, assertWritable: () => void): S
     save: async (name, value) => {
       assertWritable();
       const path = name === CURSOR ? paths.cursor : documentPath(paths, name);
-      mkdirSync(dirname(path), { recursive: true });
-      replaceFile(path, JSON.stringify(name === CURSOR ? toCursorFile(value) : value, null, 2));
+      writeDocument(path, JSON.stringify(name === CURSOR ? toCursorFile(value) : value, null, 2));
     },
   };
+}
+
+function writeDocument(path: string, text: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    replaceFile(path, text);
+  } catch (cause) {
+    throw new StoreError('store_unreadable', `${path} can't be written`, {
+      hint: 'Check the disk and the permissions of the folder.',
+      facts: { path },
+      cause,
+    });
+  }
 }
 
 function documentPath(paths: RootPaths, name: string): string {
