@@ -1,8 +1,6 @@
 import { statSync } from 'node:fs';
 import { StoreError } from './errors.ts';
-import { importFile } from './import/import-file.ts';
 import type { ImportOptions, ImportResult } from './import/import-result.ts';
-import { importRoot } from './import/import-root.ts';
 import type { Ledger } from './shell/ledger.ts';
 
 /**
@@ -25,5 +23,7 @@ export async function importInto(
       facts: { path },
     });
   }
-  return stat.isDirectory() ? importRoot(ledger, path, options) : importFile(ledger, path, options);
+  // Loaded when something is imported: they bring the drivers of other stores along.
+  if (stat.isDirectory()) return (await import('./import/import-root.ts')).importRoot(ledger, path, options);
+  return (await import('./import/import-file.ts')).importFile(ledger, path, options);
 }

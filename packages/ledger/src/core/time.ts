@@ -1,4 +1,7 @@
-import { isValid, parseISO, toDate } from 'date-fns';
+// One door each: the library's front door loads three hundred modules, which every command would pay for.
+import { isValid } from 'date-fns/isValid';
+import { parseISO } from 'date-fns/parseISO';
+import { toDate } from 'date-fns/toDate';
 
 /** A moment as ISO 8601 in UTC with milliseconds, such as `2026-03-01T02:19:05.946Z`. */
 export type IsoTime = string;
