@@ -70,18 +70,21 @@ function removeIfOurs(path: string, identity: string | null): void {
   if (identityOf(path) === identity) rmSync(path, { force: true });
 }
 
+/** The file and what it says: the number of a file that is gone is soon another file's. */
 function identityOf(path: string): string | null {
   const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? null : `${stat.dev}:${stat.ino}`;
+  const content = contentOf(path);
+  return stat === undefined || content === null ? null : `${stat.dev}:${stat.ino}:${content}`;
 }
 
 /** The lock's identity if its process is gone for certain and it may be taken over. One that names no process is nobody's to take. */
 async function findAbandoned(path: string, staleMs: number, isOwn: IsOwnProcess): Promise<string | null> {
   const stat = statSync(path, { throwIfNoEntry: false });
-  const pid = Number(/^pid=(\d+)\b/.exec(contentOf(path) ?? '')?.[1]);
+  const identity = identityOf(path);
+  const pid = Number(/:pid=(\d+)\b/.exec(identity ?? '')?.[1]);
   if (stat === undefined || !isGone(pid)) return null;
   const isOld = Date.now() - stat.mtimeMs >= staleMs;
-  return isOld || (await isOwn(pid)) ? `${stat.dev}:${stat.ino}` : null;
+  return isOld || (await isOwn(pid)) ? identity : null;
 }
 
 function contentOf(path: string): string | null {
