@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
-import { CompiledQuery, SqliteDialect, SqliteDriver } from 'kysely';
 import type { DatabaseConnection, Driver, SqliteDatabase, SqliteStatement } from 'kysely';
+import { CompiledQuery, SqliteDialect, SqliteDriver } from 'kysely';
 import { BusyError } from '../../errors.ts';
 import { toLedgerError } from './sqlite-error.ts';
 import { takeWriteTurn } from './write-turn.ts';
@@ -60,6 +60,13 @@ const ATTEMPT_MS = 20;
 /** Between two attempts, at most. Random, so that waiting processes don't keep step. */
 const PAUSE_MS = 15;
 
+/** What a driver that writes knows of its file. */
+interface WritingOptions {
+  readonly file: string;
+  readonly patienceMs: number;
+  readonly isInTransaction: () => boolean;
+}
+
 /**
  * A write transaction takes the lock at once: one that upgrades later can fail after it has read. Handles of
  * this thread take turns; other processes are waited for without blocking the thread.
@@ -67,12 +74,14 @@ const PAUSE_MS = 15;
 class WritingSqliteDriver extends SqliteDriver {
   readonly #file: string;
   readonly #patienceMs: number;
+  readonly #isInTransaction: () => boolean;
   #endTurn: () => void = () => undefined;
 
-  constructor(database: SqliteDatabase, options: { readonly file: string; readonly patienceMs: number }) {
+  constructor(database: SqliteDatabase, options: WritingOptions) {
     super({ database });
     this.#file = options.file;
     this.#patienceMs = options.patienceMs;
+    this.#isInTransaction = options.isInTransaction;
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
@@ -98,22 +107,35 @@ class WritingSqliteDriver extends SqliteDriver {
       }
     }
   }
+
+  /** A disk that fails or is full ends the transaction by itself; what is told then is why, not that it has ended. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#isInTransaction()) await super.rollbackTransaction(connection);
+  }
 }
 
 /** Kysely over better-sqlite3; a handle that writes takes its lock with `begin immediate`. */
 export class CustodySqliteDialect extends SqliteDialect {
   readonly #database: SqliteDatabase;
-  readonly #writing: { readonly file: string; readonly patienceMs: number } | null;
+  readonly #writing: WritingOptions | null;
 
   constructor(database: Database.Database, options: { readonly immediate: boolean }) {
     const cached = withCachedStatements(database);
     super({ database: cached });
     this.#database = cached;
-    this.#writing = options.immediate ? { file: fileOf(database), patienceMs: takePatience(database) } : null;
+    this.#writing = options.immediate
+      ? {
+          file: fileOf(database),
+          patienceMs: takePatience(database),
+          isInTransaction: () => database.inTransaction,
+        }
+      : null;
   }
 
   override createDriver(): Driver {
-    return this.#writing === null ? super.createDriver() : new WritingSqliteDriver(this.#database, this.#writing);
+    return this.#writing === null
+      ? super.createDriver()
+      : new WritingSqliteDriver(this.#database, this.#writing);
   }
 }
 
