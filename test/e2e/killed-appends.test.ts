@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openLedger } from '@custody/ledger';
@@ -33,7 +33,6 @@ describe.each(PLACES)('a process that is killed while it appends to %s', (_name,
     process.go();
     await process.reached(count);
     await process.kill();
-    ageLocks(directory);
     return process.acknowledged;
   }
 
@@ -70,11 +69,3 @@ describe.each(PLACES)('a process that is killed while it appends to %s', (_name,
     TIMEOUT_MS,
   );
 });
-
-/** As if 10 seconds had passed: a lock that a dead process left behind is not taken over earlier. */
-function ageLocks(directory: string): void {
-  const then = Date.now() / 1000 - 11;
-  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
-    if (name.endsWith('.lock')) utimesSync(join(directory, name), then, then);
-  }
-}
