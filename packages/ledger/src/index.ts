@@ -63,7 +63,7 @@ export type {
 export { closingOutcome, isManagedEvent, isManagedType } from './core/managed/managed-event.ts';
 export { BLOCK_KINDS, RUN_OUTCOMES } from './core/managed/managed-task.ts';
 export type {
-  Attempt, BlockKind, FrozenCounters, Lease, ManagedTask, ProcessIdentity, RunOutcome, TaskStatus,
+  Attempt, BlockKind, Lease, ManagedTask, ProcessIdentity, RunOutcome, TaskStatus,
 } from './core/managed/managed-task.ts';
 export type { Refusal, RefusalReason } from './core/managed/decision.ts';
 export type { WorkerExit } from './core/managed/decide-exit.ts';

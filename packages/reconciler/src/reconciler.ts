@@ -1,4 +1,4 @@
-import type { JsonObject, Ledger, TaskRows } from '@custody/ledger';
+import type { JsonObject, Journals, Ledger, TaskRows } from '@custody/ledger';
 import { hostWait } from './adapters/host-timer.ts';
 import { noGateway } from './adapters/no-gateway.ts';
 import type { BackfillReport, ClearReport, PassOptions, PlanChanged, SweepReport } from './core/reports.ts';
@@ -30,6 +30,8 @@ export interface ReconcilerOptions extends SettlePorts {
   readonly gateway?: RunGatewayFactory;
   /** The rows to heal. @default the ledger's own */
   readonly rows?: TaskRows;
+  /** Folders of results that the ledger may not have yet; every sweep recovers them first. */
+  readonly journals?: readonly Journals[];
   /** This process, as other processes see it in the loop's lease. @default a random id */
   readonly holder?: string;
   readonly wait?: Wait;
@@ -86,6 +88,7 @@ export function createReconciler(ledger: Ledger, options: ReconcilerOptions = {}
         live: pass.live ?? options.liveTaskIds,
         recoverable: options.recoverableTaskIds,
         gateway: options.gateway ?? noGateway,
+        journals: options.journals ?? [],
         costs: options.costs,
         patches: options.patches,
         bodies: options.bodies,

@@ -226,7 +226,7 @@ export function managedRuns({ store, custody, processes }: ManagedRunsParts): Ma
         reason: textArgument('reason', end.reason),
         error: optionalText('error', end.error),
       };
-      const request = { taskIds: [command.taskId], runId: command.runId, counters: true };
+      const request = { taskIds: [command.taskId], runId: command.runId, evidence: true };
       const decided = await store.decide(request, (scope) => decideFail(scope, command));
       if (decided.outcome === 'refused') return decided.refusal;
       return { outcome: 'failed', task_id: command.taskId, status: statusOf(command.taskId, decided.after) };
@@ -337,7 +337,7 @@ async function finalizeRun(
     summary: optionalText('summary', end.summary),
     metadata: end.metadata ?? null,
   };
-  const request = { taskIds: [ids.taskId], runId: ids.runId, counters: true, children: true };
+  const request = { taskIds: [ids.taskId], runId: ids.runId, evidence: true, children: true };
   const decided = await store.decide(request, (scope) => decideFinalize(scope, command));
   if (decided.outcome === 'refused') return decided.refusal;
   return {
@@ -360,7 +360,7 @@ async function completeRun(store: ManagedStore, end: RunCompletion): Promise<Run
     metadata: end.metadata ?? null,
   };
   const fence = isReplay ? 0 : fenceArgument(end.fence);
-  const request = { taskIds: [taskId], runId, counters: true, children: true };
+  const request = { taskIds: [taskId], runId, evidence: true, children: true };
   const decided = await store.decide(request, (scope) =>
     isReplay ? decideReplay(scope, completion) : decideComplete(scope, { ...completion, fence }),
   );

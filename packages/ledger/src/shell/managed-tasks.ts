@@ -171,13 +171,13 @@ export function managedTasks(store: ManagedStore): ManagedTasks {
         taskId: idArgument('task_id', task.taskId),
         reason: optionalText('reason', task.reason),
       };
-      return act('cancelled', { taskIds: [command.taskId], counters: true }, (scope) =>
+      return act('cancelled', { taskIds: [command.taskId], evidence: true }, (scope) =>
         decideCancel(scope, command),
       );
     },
     archive: async (task) => {
       const taskId = idArgument('task_id', task.taskId);
-      return act('archived', { taskIds: [taskId], counters: true, children: true }, (scope) =>
+      return act('archived', { taskIds: [taskId], evidence: true, children: true }, (scope) =>
         decideArchive(scope, { taskId }),
       );
     },
@@ -195,7 +195,7 @@ async function completeByOperator(
     force: end.force ?? false,
     runId: store.newId(),
   };
-  const request = { taskIds: [command.taskId], counters: true, children: true };
+  const request = { taskIds: [command.taskId], evidence: true, children: true };
   let place = 0;
   const decided = await store.decide(request, (scope) => {
     const decision = decideOperatorComplete(scope, command);

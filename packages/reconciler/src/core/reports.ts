@@ -27,6 +27,16 @@ export interface BackfillReport extends Planned {
 /** What became of one run or invocation that nobody alive owned. */
 export type OrphanOutcome = JsonObject & { readonly action: string };
 
+/** What became of results that waited in journals. */
+export interface JournalCounts {
+  readonly applied: number;
+  readonly stale: number;
+  readonly conflict: number;
+  readonly retry: number;
+  /** Folders that could not be read, and why. */
+  readonly errors: readonly string[];
+}
+
 /** What a sweep did. */
 export interface SweepReport extends Planned {
   readonly trigger: 'sweep_refresh';
@@ -35,7 +45,14 @@ export interface SweepReport extends Planned {
   /** Tasks whose runs settled while they were not terminal; the next sweeps look again. */
   readonly deferred: readonly string[];
   readonly orphans: readonly OrphanOutcome[];
+  /** Managed tasks that can be claimed again, because nobody works on them any more. */
   readonly requeued: readonly string[];
+  /** Managed tasks that are blocked now because they failed too often in a row; absent when there are none. */
+  readonly gave_up?: readonly string[];
+  /** Managed tasks whose lease ran out while their process is alive; absent when there are none. */
+  readonly extended?: readonly string[];
+  /** What became of results that waited in journals; absent when none were looked at. */
+  readonly journals?: JournalCounts;
   readonly failed: readonly FailedTask[];
   readonly evidence_missing: readonly string[];
 }

@@ -73,7 +73,7 @@ async function readBeside({ state, rows }: MemoryManagedOptions, request: ScopeR
 function scopeOf({ log, clock }: MemoryManagedOptions, request: ScopeRequest, beside: Beside): ManagedScope {
   const now = clock.now();
   const custodies = new Map(
-    request.counters === true ? namedTasks(log, request).map((id) => [id, taskCustodyOf(log.fold, id)]) : [],
+    request.evidence === true ? namedTasks(log, request).map((id) => [id, taskCustodyOf(log.fold, id)]) : [],
   );
   return loadedScope({
     now,

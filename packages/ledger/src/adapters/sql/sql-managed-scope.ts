@@ -50,7 +50,7 @@ export async function loadScope(
     settings: await loadSettings(db, context.ledger),
     rows: request.rows === true ? await existingRows(db, context, request.taskIds) : new Set(),
     custodies:
-      request.counters === true
+      request.evidence === true
         ? await readTaskCustodies(db, context, named)
         : new Map<string, TaskCustody>(),
   });

@@ -43,7 +43,7 @@ export function completedEvent(
     ...(more.runId === null ? {} : { run_id: more.runId }),
     ...withDefaults(more.completion),
     result_hash: completionHash(more.completion),
-    counters: { ...scope.countersOf(task.task_id) },
+    evidence: { ...scope.evidenceOf(task.task_id) },
   };
 }
 

@@ -22,7 +22,7 @@ export function decideFail(
       run_id: command.runId,
       reason: command.reason,
       error: command.error,
-      counters: { ...scope.countersOf(taskId) },
+      evidence: { ...scope.evidenceOf(taskId) },
     },
   ]);
 }
@@ -42,7 +42,7 @@ export function decideCancel(
       task_id: task.task_id,
       ...currentRun(task),
       reason: command.reason,
-      counters: { ...scope.countersOf(task.task_id) },
+      evidence: { ...scope.evidenceOf(task.task_id) },
     },
   ]);
 }
@@ -59,7 +59,7 @@ export function decideArchive(scope: ManagedScope, command: { readonly taskId: s
     type: 'task.archived',
     task_id: task.task_id,
     ...currentRun(task),
-    ...(isEnded(task) ? {} : { counters: { ...scope.countersOf(task.task_id) } }),
+    ...(isEnded(task) ? {} : { evidence: { ...scope.evidenceOf(task.task_id) } }),
   };
   return accept([archived, ...promotions(scope, task.task_id)]);
 }

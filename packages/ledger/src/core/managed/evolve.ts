@@ -62,7 +62,7 @@ export function emptyTask(): ManagedTask {
     max_retries: null,
     decomposed: false,
     archived: false,
-    counters: null,
+    evidence: null,
     changed_seq: 0,
     linked_seq: 0,
     runs: [],
@@ -269,7 +269,7 @@ function complete(task: ManagedTask, event: Of<'task.completed'>): ManagedTask {
     block_recurrences: 0,
     consecutive_failures: 0,
     last_failure_error: null,
-    counters: event.counters,
+    evidence: event.evidence,
   };
 }
 
@@ -280,24 +280,24 @@ function end(
   if (event.type === 'task.archived') {
     const closed = closeRun(task, event, { outcome: 'reclaimed', operator_released: true });
     // Filed away after its end: nothing but the flag may change.
-    if (event.counters === undefined) return { ...closed, archived: true };
+    if (event.evidence === undefined) return { ...closed, archived: true };
     return {
       ...ended(closed, event),
       status: 'cancelled',
       archived: true,
       reason_code: 'archived',
-      counters: event.counters,
+      evidence: event.evidence,
     };
   }
   const reason = event.reason ?? null;
-  const counters = event.counters;
+  const evidence = event.evidence;
   if (event.type === 'task.cancelled') {
     const closed = closeRun(task, event, { outcome: 'cancelled', error: reason, operator_released: true });
-    return { ...ended(closed, event), status: 'cancelled', reason_code: reason ?? 'cancelled', counters };
+    return { ...ended(closed, event), status: 'cancelled', reason_code: reason ?? 'cancelled', evidence };
   }
   const error = event.error ?? reason;
   const closed = closeRun(task, event, { outcome: 'failed', error });
-  return { ...ended(closed, event), status: 'failed', reason_code: reason, error, counters };
+  return { ...ended(closed, event), status: 'failed', reason_code: reason, error, evidence };
 }
 
 function ended(task: ManagedTask, event: ManagedEvent): ManagedTask {

@@ -1,8 +1,8 @@
 import type { TaskCustody } from '../obligations.ts';
 import { evidenceOf } from '../obligations.ts';
-import { COUNTERS, emptyTaskFacts } from '../run-evidence.ts';
+import { emptyTaskFacts } from '../run-evidence.ts';
 import type { ManagedFold } from './managed-fold.ts';
-import type { FrozenCounters, Lease, ManagedTask, Submission } from './managed-task.ts';
+import type { Lease, ManagedTask, Submission } from './managed-task.ts';
 import type { ManagedScope, ManagedSettings } from './scope.ts';
 
 /** The records of a scope, loaded by a store. */
@@ -30,14 +30,9 @@ export function loadedScope(records: ScopeRecords): ManagedScope {
     leaseOf: (taskId): Lease | null => fold.leases.get(taskId) ?? null,
     childrenOf: (taskId) => (records.children.get(taskId) ?? []).flatMap((id) => fold.tasks.get(id) ?? []),
     submissionOf: (key): Submission | null => fold.submissions.get(key) ?? null,
-    countersOf: (taskId) => countersOf(records.custodies.get(taskId) ?? emptyCustody(taskId)),
+    evidenceOf: (taskId) => evidenceOf(records.custodies.get(taskId) ?? emptyCustody(taskId)),
     hasRow: (taskId) => records.rows.has(taskId),
   };
-}
-
-function countersOf(custody: TaskCustody): FrozenCounters {
-  const evidence = evidenceOf(custody);
-  return Object.fromEntries(COUNTERS.map((name) => [name, evidence[name]])) as unknown as FrozenCounters;
 }
 
 function emptyCustody(taskId: string): TaskCustody {

@@ -1,8 +1,11 @@
 import { parseRawObject, printCompact } from '../raw-json.ts';
+import type { ExecutionEvidence } from '../run-evidence.ts';
+import { substrateOf } from '../run-evidence.ts';
 import type { RowParts, TaskRow } from '../task-row.ts';
-import { isTerminalStatus, splitRow, toTaskRow } from '../task-row.ts';
+import { isTerminalStatus, splitRow, toTaskRow, withLiveFields } from '../task-row.ts';
 import { emptyTask } from './evolve.ts';
 import type { ManagedTask } from './managed-task.ts';
+import { isEnded } from './managed-task.ts';
 import { ARCHIVED_FIELD, rowDocument } from './row-document.ts';
 
 /** Fields of a managed row that only commands on its task write. */
@@ -20,7 +23,15 @@ export function managedRow(existing: TaskRow | null, task: ManagedTask): TaskRow
     raw.set(key, text);
     isChanged = true;
   }
-  return isChanged ? toTaskRow(raw, task.task_id) : null;
+  if (!isChanged) return null;
+  const row = toTaskRow(raw, task.task_id);
+  const isEndedNow = isEnded(task) && (existing === null || !isTerminalStatus(existing.status));
+  return isEndedNow && task.evidence !== null ? withEvidence(row, task.evidence) : row;
+}
+
+/** The first evidence on a row that ends; from then on the reconciler keeps it true. */
+function withEvidence(row: TaskRow, evidence: ExecutionEvidence): TaskRow {
+  return withLiveFields(row, { execution: { evidence, substrate: substrateOf(evidence) } });
 }
 
 /**

@@ -34,12 +34,22 @@ export const CLAIM_SCHEMA = z.object({
   resume_since: nullableText,
 });
 
-const counters = z.object({
+const texts = z.array(text);
+/** What the log says of a task's delegated runs at the place of its end. */
+const evidence = z.object({
   delegated_runs_started: count,
   delegated_runs_settled: count,
   delegated_runs_succeeded: count,
   delegated_runs_failed: count,
   delegated_runs_source_unresolved: count,
+  delegated_run_failure_states: texts,
+  subscription_cost_usd: z.number().nullable(),
+  subscription_cost_estimated: z.boolean(),
+  harness_models: texts,
+  applied_access_profiles: texts,
+  evidence_read_failed: z.boolean(),
+  nanny_nudge_recorded: z.boolean(),
+  delegate_start_attempted: z.boolean(),
 });
 
 const blocked = { reason: nullableText, kind, source_status: text };
@@ -95,11 +105,11 @@ export const MANAGED_SCHEMAS = {
     replayed: z.boolean().optional(),
     prior_outcome: z.enum(RUN_OUTCOMES).optional(),
     operator: text.optional(),
-    counters,
+    evidence,
   }),
-  'task.failed': z.object({ ...maybeOfRun, reason: text, error: nullableText, counters }),
-  'task.cancelled': z.object({ ...maybeOfRun, reason: nullableText, counters }),
-  'task.archived': z.object({ ...maybeOfRun, counters: counters.optional() }),
+  'task.failed': z.object({ ...maybeOfRun, reason: text, error: nullableText, evidence }),
+  'task.cancelled': z.object({ ...maybeOfRun, reason: nullableText, evidence }),
+  'task.archived': z.object({ ...maybeOfRun, evidence: evidence.optional() }),
   'task.gave_up': z.object({
     ...maybeOfRun,
     failures: count,

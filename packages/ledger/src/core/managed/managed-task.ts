@@ -84,16 +84,6 @@ export interface Attempt {
   readonly resume_since: string | null;
 }
 
-/** The five counters of a row, as the log said them when the task ended. */
-export type FrozenCounters = Pick<
-  ExecutionEvidence,
-  | 'delegated_runs_started'
-  | 'delegated_runs_settled'
-  | 'delegated_runs_succeeded'
-  | 'delegated_runs_failed'
-  | 'delegated_runs_source_unresolved'
->;
-
 /** Everything that follows from the events of one managed task. */
 export interface ManagedTask {
   readonly task_id: string;
@@ -132,8 +122,8 @@ export interface ManagedTask {
   /** True once it was split into children; it stays so for ever. */
   readonly decomposed: boolean;
   readonly archived: boolean;
-  /** Null while the task has not ended. */
-  readonly counters: FrozenCounters | null;
+  /** What the log said of its delegated runs when it ended; null while it has not. */
+  readonly evidence: ExecutionEvidence | null;
   /** `seq` of the newest event that somebody acted by on the task; comments and the like are no acts. */
   readonly changed_seq: number;
   /** `seq` of the newest new parent. */

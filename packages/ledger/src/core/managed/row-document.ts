@@ -41,5 +41,5 @@ export function rowDocument(task: ManagedTask): JsonObject {
 }
 
 function countersOf(task: ManagedTask): JsonObject {
-  return Object.fromEntries(COUNTERS.map((name) => [name, task.counters?.[name] ?? 0]));
+  return Object.fromEntries(COUNTERS.map((name) => [name, task.evidence?.[name] ?? 0]));
 }

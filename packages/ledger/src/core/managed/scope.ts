@@ -1,4 +1,5 @@
-import type { FrozenCounters, Lease, ManagedTask, Submission } from './managed-task.ts';
+import type { ExecutionEvidence } from '../run-evidence.ts';
+import type { Lease, ManagedTask, Submission } from './managed-task.ts';
 
 /** Times and limits of a ledger, kept in its store so that every process goes by the same ones. */
 export interface ManagedSettings {
@@ -31,8 +32,8 @@ export interface ScopeRequest {
   readonly ancestors?: boolean;
   /** Also whether rows with these ids exist. */
   readonly rows?: boolean;
-  /** Also the frozen counters of the named tasks. */
-  readonly counters?: boolean;
+  /** Also what the log says of the runs that the named tasks started. */
+  readonly evidence?: boolean;
   readonly idempotencyKey?: string;
   /** Also the tasks that this holder could be given. */
   readonly claimableBy?: string;
@@ -51,7 +52,7 @@ export interface ManagedScope {
   leaseOf(taskId: string): Lease | null;
   childrenOf(taskId: string): readonly ManagedTask[];
   submissionOf(idempotencyKey: string): Submission | null;
-  countersOf(taskId: string): FrozenCounters;
+  evidenceOf(taskId: string): ExecutionEvidence;
   /** True if a row of that id is there, also one that is not ours. */
   hasRow(taskId: string): boolean;
 }
