@@ -19,12 +19,12 @@ function linesOf(child: ChildProcessWithoutNullStreams): () => Promise<unknown> 
 /** Appends until the follower has seen the first line, because only then it is known to follow. */
 async function firstSeen(bench: CliBench, next: () => Promise<unknown>): Promise<unknown> {
   const line = next();
-  const state = { isSeen: false };
-  void line.then(() => {
-    state.isSeen = true;
-  });
-  while (!state.isSeen) await bench.run(['event', 'append'], { stdin: toLines({ type: 'x.ping' }) });
-  return line;
+  for (;;) {
+    const ping = bench.run(['event', 'append'], { stdin: toLines({ type: 'x.ping' }) });
+    const seen = await Promise.race([line, ping.then(() => null)]);
+    await ping;
+    if (seen !== null) return seen;
+  }
 }
 
 test.for(['SIGINT', 'SIGTERM'] as const)(

@@ -94,6 +94,17 @@ const sweep = z.strictObject({
     }),
   ),
   requeued: ids,
+  gave_up: ids.optional(),
+  extended: ids.optional(),
+  journals: z
+    .strictObject({
+      applied: count,
+      stale: count,
+      conflict: count,
+      retry: count,
+      errors: z.array(z.string()),
+    })
+    .optional(),
   failed,
   evidence_missing: ids,
   ...plan,

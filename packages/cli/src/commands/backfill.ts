@@ -4,7 +4,7 @@ import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
 import type { PassFlags } from '../open-reconciler.ts';
 import { withReconciler } from '../open-reconciler.ts';
-import { failedLines, idList, planLines } from '../output/pass-text.ts';
+import { failedLines, idLines, planLines } from '../output/pass-text.ts';
 import { printReport } from '../output/report.ts';
 import { printPlanChanged } from './plan-changed.ts';
 
@@ -25,6 +25,7 @@ function humanBackfill(report: BackfillReport, context: CommandContext): string 
     ...planLines(report, 'backfill', context),
     ...failedLines(failed, context),
     `${examined} rows examined, ${refreshed.length} ${did}, ${failed.length} failed`,
-    ...(refreshed.length > 0 && report.plan === undefined ? [`${did}: ${idList(refreshed)}`] : []),
+    ...idLines('refreshed', report.plan === undefined ? refreshed : [], context),
+    ...idLines('evidence still to be written', report.evidence_missing, context),
   ].join('\n');
 }

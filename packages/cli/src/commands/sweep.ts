@@ -5,7 +5,7 @@ import { EXIT } from '../exit-code.ts';
 import { readLiveTaskIds } from '../input/live-tasks.ts';
 import type { GatewayFlag, PassFlags } from '../open-reconciler.ts';
 import { withReconciler } from '../open-reconciler.ts';
-import { failedLines, idList, planLines } from '../output/pass-text.ts';
+import { failedLines, idLines, planLines } from '../output/pass-text.ts';
 import { valueText } from '../output/printable.ts';
 import { printReport } from '../output/report.ts';
 import { printPlanChanged } from './plan-changed.ts';
@@ -38,6 +38,10 @@ function humanSweep(report: SweepReport, context: CommandContext): string {
     ),
     ...failedLines(failed, context),
     `${events_scanned} events scanned, ${refreshed.length} ${did}, ${deferred.length} deferred, ${orphans.length} orphans, ${failed.length} failed`,
-    ...(refreshed.length > 0 && report.plan === undefined ? [`${did}: ${idList(refreshed)}`] : []),
+    ...idLines('refreshed', report.plan === undefined ? refreshed : [], context),
+    ...idLines('evidence still to be written', report.evidence_missing, context),
+    ...idLines('requeued', report.requeued, context),
+    ...idLines('gave up', report.gave_up ?? [], context),
+    ...idLines('lease extended, the worker lives', report.extended ?? [], context),
   ].join('\n');
 }

@@ -1,14 +1,21 @@
 import type { FailedTask, PlanEntry } from '@custody/reconciler';
 import type { CommandContext } from '../command-context.ts';
 import { printable, valueText } from './printable.ts';
+import { wrapText } from './wrap-text.ts';
 
 /** More ids than this fill the screen and say nothing more; `--json` has them all. */
 const MAX_SHOWN = 20;
 
-/** A list of ids for people: the first ones, and how many more there are. */
-export function idList(ids: readonly string[]): string {
+/** Ids for people, the first ones and how many more there are; nothing when there are none. */
+export function idLines(
+  label: string,
+  ids: readonly string[],
+  { out }: Pick<CommandContext, 'out'>,
+): readonly string[] {
+  if (ids.length === 0) return [];
   const more = ids.length - MAX_SHOWN;
-  return printable(ids.slice(0, MAX_SHOWN).join(', ')) + (more > 0 ? ` and ${more} more` : '');
+  const list = printable(ids.slice(0, MAX_SHOWN).join(', ')) + (more > 0 ? ` and ${more} more` : '');
+  return wrapText(`${label}: ${list}`, out.columns);
 }
 
 /** The tasks that a pass could not heal. */

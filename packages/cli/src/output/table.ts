@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { wrapText } from './wrap-text.ts';
 
 /** No lines around cells: what is printed can be copied, and two spaces part the columns. */
 const CHARS = {
@@ -73,15 +74,6 @@ function fittingWidths(rows: readonly (readonly Cell[])[], columns: number): rea
   return widths;
 }
 
-/** Cut between the items of a list where there are some, else anywhere: ids have no words. */
 function wrapped({ text, colour = (line) => line }: Cell, width: number): string {
-  const lines: string[] = [];
-  let rest = text;
-  while (rest.length > width) {
-    const space = rest.lastIndexOf(' ', width);
-    const cut = space > 0 ? space : width;
-    lines.push(rest.slice(0, cut));
-    rest = rest.slice(cut).trimStart();
-  }
-  return [...lines, rest].map(colour).join('\n');
+  return wrapText(text, width).map(colour).join('\n');
 }
