@@ -3,6 +3,10 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BusyError } from '../../errors.ts';
 import { fsErrorCode, isMissing } from './fs-error.ts';
+import { processAgeMs } from './process-age.ts';
+
+/** Starts are counted in whole ticks, and files get their times a little late. */
+const START_MARGIN_MS = 1000;
 
 /** How a kind of lock is waited for. */
 export interface LockRules {
@@ -30,14 +34,38 @@ export type IsOwnProcess = (pid: number) => Promise<boolean>;
  */
 export async function takeLock(path: string, rules: LockRules, isOwn: IsOwnProcess): Promise<HeldLock> {
   const deadline = performance.now() + rules.waitMs;
+  const held = identityOf(path);
   for (;;) {
     const identity = tryCreate(path);
     if (identity !== null) return { release: () => removeIfOurs(path, identity) };
-    const abandoned = await findAbandoned(path, rules.staleMs, isOwn);
+    const isLate = performance.now() >= deadline;
+    const abandoned = isLate
+      ? findOutlived(path, { held, staleMs: rules.staleMs })
+      : await findAbandoned(path, rules.staleMs, isOwn);
     if (abandoned !== null && takeAway(path, abandoned)) continue;
-    if (performance.now() >= deadline) throw busy(path);
+    if (isLate) throw busy(path);
     await pause(rules.pollMs);
   }
+}
+
+/**
+ * The lock's identity if the process that bears its id now began after the lock was written: in a container the next
+ * process has the id of the one that was killed. A clock that was set could say the same of a lock that is held, so
+ * it must also have stood unchanged through our whole wait, which no holder that lives lets happen.
+ */
+function findOutlived(
+  path: string,
+  { held, staleMs }: { readonly held: string | null; readonly staleMs: number },
+): string | null {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined || held === null || identityOf(path) !== held) return null;
+  const age = processAgeMs(pidIn(held));
+  const lockAge = Date.now() - stat.mtimeMs;
+  return age !== null && lockAge >= staleMs && age + START_MARGIN_MS < lockAge ? held : null;
+}
+
+function pidIn(identity: string | null): number {
+  return Number(/:pid=(\d+)\b/.exec(identity ?? '')?.[1]);
 }
 
 function busy(path: string): BusyError {
@@ -81,7 +109,7 @@ function identityOf(path: string): string | null {
 async function findAbandoned(path: string, staleMs: number, isOwn: IsOwnProcess): Promise<string | null> {
   const stat = statSync(path, { throwIfNoEntry: false });
   const identity = identityOf(path);
-  const pid = Number(/:pid=(\d+)\b/.exec(identity ?? '')?.[1]);
+  const pid = pidIn(identity);
   if (stat === undefined || !isGone(pid)) return null;
   const isOld = Date.now() - stat.mtimeMs >= staleMs;
   return isOld || (await isOwn(pid)) ? identity : null;

@@ -99,7 +99,10 @@ function memoryLeaderStore(clock: Clock): LeaderStore {
       const now = clock.now();
       const lease = leases.get(name) ?? { holder: '', fence: 0, expiresAt: 0 };
       if (lease.holder !== '' && lease.holder !== holder && lease.expiresAt > now) {
-        return { outcome: 'held', holder: lease.holder, expires_at: new Date(lease.expiresAt).toISOString() };
+        // One that runs on for longer than any is given was taken before the clock was set back.
+        const expiresAt = Math.min(lease.expiresAt, now + ttlMs);
+        leases.set(name, { ...lease, expiresAt });
+        return { outcome: 'held', holder: lease.holder, expires_at: new Date(expiresAt).toISOString() };
       }
       const fence = lease.holder === holder && lease.expiresAt > now ? lease.fence : lease.fence + 1;
       leases.set(name, { holder, fence, expiresAt: now + ttlMs });

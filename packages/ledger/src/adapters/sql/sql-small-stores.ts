@@ -18,11 +18,24 @@ export function sqlSettleScan(context: SqlContext): SettleScan {
 async function scan(db: Db, { ledger }: SqlContext, position: JsonObject | null): Promise<SettleScanResult> {
   const head = await readHead(db, ledger);
   const after = await validPosition(db, { ledger, incarnation: head.incarnation, position });
-  if (after === head.seq && position !== null) return { outcome: 'scanned', task_ids: [], scanned: 0, next: position, moved: false };
-  const rows = await db.selectFrom('event').select(['seq', 'task_id']).where('ledger', '=', ledger).where('seq', '>', after)
-    .where('type', 'in', ['run.settled', 'run.closed_absent']).orderBy('seq').limit(SCAN_LIMIT).execute();
+  if (after === head.seq && position !== null)
+    return { outcome: 'scanned', task_ids: [], scanned: 0, next: position, moved: false };
+  const rows = await db
+    .selectFrom('event')
+    .select(['seq', 'task_id'])
+    .where('ledger', '=', ledger)
+    .where('seq', '>', after)
+    .where('type', 'in', ['run.settled', 'run.closed_absent'])
+    .orderBy('seq')
+    .limit(SCAN_LIMIT)
+    .execute();
   const upTo = rows.length < SCAN_LIMIT ? head.seq : (rows.at(-1)?.seq ?? head.seq);
-  const last = await db.selectFrom('event').select('hash').where('ledger', '=', ledger).where('seq', '=', upTo).executeTakeFirst();
+  const last = await db
+    .selectFrom('event')
+    .select('hash')
+    .where('ledger', '=', ledger)
+    .where('seq', '=', upTo)
+    .executeTakeFirst();
   return {
     outcome: 'scanned',
     task_ids: [...new Set(rows.flatMap((row) => row.task_id ?? []))],
@@ -35,11 +48,20 @@ async function scan(db: Db, { ledger }: SqlContext, position: JsonObject | null)
 /** A position counts only if its event is still there: a restored backup starts again at the beginning. */
 async function validPosition(
   db: Db,
-  { ledger, incarnation, position }: { readonly ledger: string; readonly incarnation: string; readonly position: JsonObject | null },
+  {
+    ledger,
+    incarnation,
+    position,
+  }: { readonly ledger: string; readonly incarnation: string; readonly position: JsonObject | null },
 ): Promise<number> {
   const seq = position?.['seq'];
   if (typeof seq !== 'number' || seq <= 0 || position?.['incarnation'] !== incarnation) return 0;
-  const event = await db.selectFrom('event').select('hash').where('ledger', '=', ledger).where('seq', '=', seq).executeTakeFirst();
+  const event = await db
+    .selectFrom('event')
+    .select('hash')
+    .where('ledger', '=', ledger)
+    .where('seq', '=', seq)
+    .executeTakeFirst();
   return event !== undefined && event.hash === position['hash'] ? seq : 0;
 }
 
@@ -47,14 +69,23 @@ async function validPosition(
 export function sqlStateStore({ reader, writer, ledger }: SqlContext): StateStore {
   return {
     load: async (name) => {
-      const row = await reader.selectFrom('state_document').select('document').where('ledger', '=', ledger).where('name', '=', name).executeTakeFirst();
+      const row = await reader
+        .selectFrom('state_document')
+        .select('document')
+        .where('ledger', '=', ledger)
+        .where('name', '=', name)
+        .executeTakeFirst();
       return row === undefined ? null : (JSON.parse(row.document) as JsonObject);
     },
     save: async (name, value) => {
       const document = JSON.stringify(value);
       await writer.transaction().execute((db) =>
-        db.insertInto('state_document').values({ ledger, name, document })
-          .onConflict((conflict) => conflict.columns(['ledger', 'name']).doUpdateSet({ document })).execute());
+        db
+          .insertInto('state_document')
+          .values({ ledger, name, document })
+          .onConflict((conflict) => conflict.columns(['ledger', 'name']).doUpdateSet({ document }))
+          .execute(),
+      );
     },
   };
 }
@@ -62,28 +93,69 @@ export function sqlStateStore({ reader, writer, ledger }: SqlContext): StateStor
 /** Leadership as a lease row that is never deleted. */
 export function sqlLeaderStore({ writer, ledger }: SqlContext, clock: Clock): LeaderStore {
   return {
-    tryLead: (name, holder, ttlMs) => writer.transaction().execute((db) => lead(db, { ledger, name, holder, ttlMs, now: clock.now() })),
+    tryLead: (name, holder, ttlMs) =>
+      writer.transaction().execute((db) => lead(db, { ledger, name, holder, ttlMs, now: clock.now() })),
     resign: async (name, holder) => {
-      await writer.transaction().execute((db) =>
-        db.updateTable('leader').set({ holder: '', expires_at_ms: 0 })
-          .where('ledger', '=', ledger).where('name', '=', name).where('holder', '=', holder).execute());
+      await writer
+        .transaction()
+        .execute((db) =>
+          db
+            .updateTable('leader')
+            .set({ holder: '', expires_at_ms: 0 })
+            .where('ledger', '=', ledger)
+            .where('name', '=', name)
+            .where('holder', '=', holder)
+            .execute(),
+        );
     },
   };
 }
 
 async function lead(
   db: Db,
-  { ledger, name, holder, ttlMs, now }: { ledger: string; name: string; holder: string; ttlMs: number; now: number },
+  {
+    ledger,
+    name,
+    holder,
+    ttlMs,
+    now,
+  }: { ledger: string; name: string; holder: string; ttlMs: number; now: number },
 ): Promise<Leadership> {
-  const lease = await db.selectFrom('leader').select(['holder', 'fence', 'expires_at_ms'])
-    .where('ledger', '=', ledger).where('name', '=', name).executeTakeFirst();
+  const lease = await db
+    .selectFrom('leader')
+    .select(['holder', 'fence', 'expires_at_ms'])
+    .where('ledger', '=', ledger)
+    .where('name', '=', name)
+    .executeTakeFirst();
   const isHeld = lease !== undefined && lease.holder !== '' && lease.expires_at_ms > now;
   if (isHeld && lease.holder !== holder) {
+    if (lease.expires_at_ms > now + ttlMs)
+      return shorten(db, { ledger, name, holder: lease.holder, until: now + ttlMs });
     return { outcome: 'held', holder: lease.holder, expires_at: new Date(lease.expires_at_ms).toISOString() };
   }
   const fence = (lease?.fence ?? 0) + (isHeld ? 0 : 1);
   const values = { holder, fence, expires_at_ms: now + ttlMs };
-  await db.insertInto('leader').values({ ledger, name, ...values })
-    .onConflict((conflict) => conflict.columns(['ledger', 'name']).doUpdateSet(values)).execute();
+  await db
+    .insertInto('leader')
+    .values({ ledger, name, ...values })
+    .onConflict((conflict) => conflict.columns(['ledger', 'name']).doUpdateSet(values))
+    .execute();
   return { outcome: 'leading', fence, expires_at: new Date(values.expires_at_ms).toISOString() };
+}
+
+/**
+ * A lease that runs on for longer than any is given was taken before the clock was set back. Its holder gets one more
+ * term to renew it; without an end in sight a dead one would lead for as long as the clock was ahead.
+ */
+async function shorten(
+  db: Db,
+  { ledger, name, holder, until }: { ledger: string; name: string; holder: string; until: number },
+): Promise<Leadership> {
+  await db
+    .updateTable('leader')
+    .set({ expires_at_ms: until })
+    .where('ledger', '=', ledger)
+    .where('name', '=', name)
+    .execute();
+  return { outcome: 'held', holder, expires_at: new Date(until).toISOString() };
 }
