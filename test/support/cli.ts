@@ -11,7 +11,7 @@ import type { z } from 'zod';
 const BIN = fileURLToPath(new URL('../../packages/cli/bin/custody.js', import.meta.url));
 
 /** What a child process is given. */
-export interface CliInput {
+interface CliInput {
   readonly stdin?: string | Uint8Array;
   readonly env?: Readonly<Record<string, string>>;
   /** No file may grow beyond this many KiB, as on a disk that is full: what fits is written, the rest fails. */

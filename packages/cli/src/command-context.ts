@@ -40,7 +40,7 @@ export interface CommandContext {
 }
 
 /** One command: it prints its own results, and returns how it went. Errors are thrown. */
-export type CommandFunction<Options> = (context: CommandContext, options: Options) => Promise<ExitCode>;
+type CommandFunction<Options> = (context: CommandContext, options: Options) => Promise<ExitCode>;
 
 /** Runs a command that is loaded only now, so that others need not pay for it. */
 export type CommandRunner = <Options>(

@@ -29,7 +29,7 @@ export interface DemoReport {
 }
 
 /** One run that ended after its task did. */
-export interface LateSettlement {
+interface LateSettlement {
   readonly task_id: string;
   readonly run_id: string;
   /** What the row disclosed before and after the sweep. */

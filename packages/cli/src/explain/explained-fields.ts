@@ -9,7 +9,7 @@ import {
 import type { DecidingEvents } from './deciding-events.ts';
 
 /** An event that a field rests on. */
-export interface Reason {
+interface Reason {
   readonly seq: number;
   readonly type: string;
   readonly at: string;
