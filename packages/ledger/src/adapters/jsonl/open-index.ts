@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { StoreError } from '../../errors.ts';
 import type { SqlContext } from '../sql/tables.ts';
 import type { SqliteHandles } from '../sqlite/open-sqlite.ts';
@@ -127,7 +127,7 @@ function isForeign(error: unknown): boolean {
 }
 
 async function openOnDisk(paths: RootPaths, newId: () => string): Promise<OpenIndex> {
-  const index = existsSync(paths.index)
+  const index = isThere(paths.index)
     ? await openIndexFile(paths.index, newId)
     : await createOnDisk(paths, newId);
   try {
@@ -139,11 +139,16 @@ async function openOnDisk(paths: RootPaths, newId: () => string): Promise<OpenIn
   }
 }
 
+/** An empty file is an index that is being made, under the lock, or one that somebody emptied. */
+function isThere(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
 async function createOnDisk(paths: RootPaths, newId: () => string): Promise<OpenIndex> {
   const lock = await takeLock(`${paths.index}.create.lock`, CREATE_LOCK, isNobodyElse);
   try {
-    // Left behind by a deleted index, they would be taken for those of the new one.
-    if (!existsSync(paths.index)) removeFiles(paths);
+    // What a deleted index left beside it would be taken for the new one's.
+    if (!isThere(paths.index)) removeFiles(paths);
     return await openIndexFile(paths.index, newId);
   } finally {
     lock.release();
