@@ -146,6 +146,28 @@ test('a row file that can not be read is named and left in place; the others are
   expect(readFileSync(bench.path('root/task_results/t-2.json'), 'utf8')).toBe('{"status":');
 });
 
+test('a row file that can not be read does not hide what its task and the others owe', async () => {
+  const bench = cliBench();
+  mkdirSync(bench.path('root/task_results'), { recursive: true });
+  writeFileSync(bench.path('root/task_results/t-2.json'), '{"status":');
+  const store = ['-s', 'jsonl:root'];
+  const start = (task_id: string) => ({ type: 'run.started', task_id, run_id: `run-of-${task_id}` });
+  await bench.run([...store, 'event', 'append'], { stdin: toLines(start('t-1'), start('t-2')) });
+
+  const { code, value } = await bench.json([...store, 'audit', '--check']);
+
+  expect(code).toBe(1);
+  expect(shaped(CLI_SCHEMAS.audit, value).tasks).toMatchObject([
+    { task_id: 't-1', audit: { unreconciled: ['run-of-t-1'] } },
+    {
+      task_id: 't-2',
+      status: null,
+      audit: { unreconciled: ['run-of-t-2'] },
+      row_error: 'the row is not a JSON object',
+    },
+  ]);
+});
+
 test('a missing JSONL store is not made by looks and jobs', async () => {
   const bench = cliBench();
 

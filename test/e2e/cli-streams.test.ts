@@ -1,11 +1,24 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { expect, test } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
 import type { CliBench } from '../support/cli.ts';
-import { cliBench, finished, toLines } from '../support/cli.ts';
+import { CLI_BIN, cliBench, finished, toLines } from '../support/cli.ts';
 import { filledStore } from '../support/cli-store.ts';
+
+/** Where the driver of SQLite can be found. */
+const LEDGER_PACKAGE = fileURLToPath(new URL('../../packages/ledger', import.meta.url));
+
+/** Takes the write lock of a store, says so, and keeps it until it is killed. */
+const HOLD_THE_LOCK = `
+  const database = new (require('better-sqlite3'))(process.argv[1]);
+  database.exec('begin immediate');
+  console.log('held');
+  setInterval(() => undefined, 1000);
+`;
 
 /** The lines of a running child, one at a time, as they come. */
 function linesOf(child: ChildProcessWithoutNullStreams): () => Promise<unknown> {
@@ -159,4 +172,36 @@ test('an append that is killed leaves whole events only, and the rest can be app
   };
   expect(again.appended + again.duplicates).toBe(20_000);
   expect(again.duplicates).toBeGreaterThan(0);
+});
+
+test('output that can not be written is an error, not a success', async () => {
+  const bench = await filledStore();
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [CLI_BIN, 'event', 'list'], {
+    cwd: bench.dir,
+    stdio: ['ignore', full, 'pipe'],
+  });
+  closeSync(full);
+  const stderr: Buffer[] = [];
+  child.stderr?.on('data', (piece: Buffer) => stderr.push(piece));
+
+  expect(await once(child, 'close')).toEqual([3, null]);
+  expect(Buffer.concat(stderr).toString()).toContain("the results can't be written");
+});
+
+test('a store that another process holds for too long is busy: exit 4, and nothing was written', async () => {
+  const bench = await filledStore();
+  const holder = spawn(process.execPath, ['-e', HOLD_THE_LOCK, bench.path('.custody/custody.db')], {
+    cwd: LEDGER_PACKAGE,
+  });
+  onTestFinished(() => {
+    holder.kill('SIGKILL');
+  });
+  await once(holder.stdout, 'data');
+
+  const { code, value } = await bench.json(['event', 'append'], { stdin: toLines({ type: 'x.note' }) });
+
+  expect(code).toBe(4);
+  expect(value).toMatchObject({ error: { code: 'busy', appended: 0 } });
+  expect(await bench.json(['verify'])).toMatchObject({ code: 0, value: { events: 5 } });
 });

@@ -140,6 +140,7 @@ export const CLI_SCHEMAS = {
         stored: z.json(),
         current: z.boolean(),
         open_attempts: ids,
+        row_error: z.string().optional(),
       }),
     ),
     totals: z.strictObject({

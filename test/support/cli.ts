@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 import type { z } from 'zod';
 
 /** The command as it is installed. */
-const BIN = fileURLToPath(new URL('../../packages/cli/bin/custody.js', import.meta.url));
+export const CLI_BIN = fileURLToPath(new URL('../../packages/cli/bin/custody.js', import.meta.url));
 
 /** What a child process is given. */
 interface CliInput {
@@ -51,7 +51,7 @@ export function cliBench(): CliBench {
   const dir = mkdtempSync(join(tmpdir(), 'custody-cli-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const start = (args: readonly string[], input: CliInput = {}): ChildProcessWithoutNullStreams => {
-    const child = spawnCommand([process.execPath, BIN, ...args], dir, input);
+    const child = spawnCommand([process.execPath, CLI_BIN, ...args], dir, input);
     onTestFinished(() => {
       child.kill('SIGKILL');
     });

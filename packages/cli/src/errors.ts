@@ -10,7 +10,9 @@ export type CliErrorCode =
   | 'invalid_row'
   | 'busy'
   /** A row that the store holds can't be read. */
-  | 'row_unreadable';
+  | 'row_unreadable'
+  /** Results can't be written where they should go. */
+  | 'output_failed';
 
 /** What an error needs besides its message. */
 export interface CliErrorDetails {

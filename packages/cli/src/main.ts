@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { CommanderError } from 'commander';
 import pc from 'picocolors';
 import type { CommandContext, CommandRunner, GlobalOptions, Printer } from './command-context.ts';
-import type { CliError } from './errors.ts';
-import { usageError } from './errors.ts';
+import { CliError, usageError } from './errors.ts';
 import type { ExitCode } from './exit-code.ts';
 import { EXIT } from './exit-code.ts';
 import { errorJson, errorText, toErrorReport } from './output/error-report.ts';
@@ -45,7 +44,7 @@ async function main(): Promise<ExitCode> {
   });
   try {
     await program.parseAsync(args, { from: 'user' });
-    return outputFault === null ? exitCode : await fail(outputFault);
+    return outputFault === null ? exitCode : await fail(toOutputError(outputFault));
   } catch (error) {
     if (!isCommanderError(error)) return fail(error);
     if (error.exitCode === 0) return EXIT.done;
@@ -82,6 +81,13 @@ function toUsageError(error: CommanderError): CliError {
     suggestion?.replace(/^\((.*)\)$/, '$1') ??
       'custody --help, or --help after a command, explains what is right.',
   );
+}
+
+function toOutputError(cause: Error): CliError {
+  return new CliError('output_failed', `the results can't be written: ${cause.message}`, {
+    hint: 'What the command was to do is done; run a look again when there is room for its output.',
+    cause,
+  });
 }
 
 function contextOf(options: GlobalOptions): CommandContext {

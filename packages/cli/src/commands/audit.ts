@@ -36,7 +36,10 @@ export async function audit(
 
 /** What `--check` looks for: a debt, or a row that does not tell the truth. */
 function hasFindings({ tasks, parked }: AuditReport): boolean {
-  return parked.length > 0 || tasks.some((task) => !task.current || task.audit.unreconciled.length > 0);
+  return (
+    parked.length > 0 ||
+    tasks.some((task) => !task.current || task.row_error !== undefined || task.audit.unreconciled.length > 0)
+  );
 }
 
 /** Since when the oldest debt of each task is owed; empty for a task that owes nothing. */
@@ -102,6 +105,7 @@ function cellsOf(task: TaskAudit, since: string, paint: Paint): readonly Cell[] 
 
 /** A row of a task that has not ended discloses nothing yet; that is no fault. */
 function rowVerdict(task: TaskAudit, paint: Paint): Cell {
+  if (task.row_error !== undefined) return { text: 'unreadable', colour: paint.red };
   if (task.status === null) return { text: '-', colour: paint.dim };
   if (task.current) return { text: 'true', colour: paint.green };
   return task.terminal ? { text: 'stale', colour: paint.red } : { text: 'not ended', colour: paint.dim };

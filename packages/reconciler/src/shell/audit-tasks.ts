@@ -1,4 +1,4 @@
-import { compareCodePoints, evidenceOf, isTerminalStatus, openAttemptIds } from '@custody/ledger';
+import { compareCodePoints, evidenceOf, isTerminalStatus, LedgerError, openAttemptIds } from '@custody/ledger';
 import type { CustodyTotals, JsonValue, Ledger, TaskCustody, TaskRow } from '@custody/ledger';
 import { audit, auditSource } from '../core/audit.ts';
 import type { Audit } from '../core/audit.ts';
@@ -23,6 +23,8 @@ export interface TaskAudit {
   readonly current: boolean;
   /** Open runs that hold the task itself. */
   readonly open_attempts: readonly string[];
+  /** Why the row can't be read; absent when it can. What the log says of the task is known all the same. */
+  readonly row_error?: string;
 }
 
 /** What a ledger owes. */
@@ -43,7 +45,7 @@ export async function auditTasks(context: HealContext, taskIds: readonly string[
     const custodies = await ledger.custody.tasks(page);
     for (const id of page) {
       const custody = custodies.get(id);
-      if (custody !== undefined) tasks.push(auditOne(custody, (await context.rows.load(id))?.row ?? null, readable));
+      if (custody !== undefined) tasks.push(await auditOne(context, custody, readable));
     }
   }
   const { open_runs, pending_invocations, undisposed_patches, oldest_unreconciled_at } = await ledger.custody.totals();
@@ -55,8 +57,9 @@ export async function auditTasks(context: HealContext, taskIds: readonly string[
   };
 }
 
-function auditOne(custody: TaskCustody, row: TaskRow | null, readable: boolean): TaskAudit {
+async function auditOne(context: HealContext, custody: TaskCustody, readable: boolean): Promise<TaskAudit> {
   const result = audit(custody.task_id, 'audit', auditSource(custody, readable));
+  const { row, error } = await loadReadable(context, custody.task_id);
   const value = row?.value ?? {};
   return {
     task_id: custody.task_id,
@@ -66,7 +69,18 @@ function auditOne(custody: TaskCustody, row: TaskRow | null, readable: boolean):
     stored: storedList(value),
     current: isDisclosed(value, result) && !isEvidenceStale(value, evidenceOf(custody, readable)),
     open_attempts: openAttemptIds(custody),
+    ...(error === null ? {} : { row_error: error }),
   };
+}
+
+/** One row that can't be read never hides what the other tasks owe. */
+async function loadReadable(context: HealContext, taskId: string): Promise<{ readonly row: TaskRow | null; readonly error: string | null }> {
+  try {
+    return { row: (await context.rows.load(taskId))?.row ?? null, error: null };
+  } catch (error) {
+    if (error instanceof LedgerError && error.code === 'invalid_row') return { row: null, error: error.message };
+    throw error;
+  }
 }
 
 /** Ids of all tasks that have a row or owe something. */
