@@ -57,7 +57,7 @@ describe.skipIf(process.platform !== 'linux')(
       const ledger = await root.open();
       // The first process of the system: it runs, and belongs to somebody else unless we are root.
       await ledger.append([started('r-0', 't-1')]);
-    const lock = leaveAppendLock(root, 1, 20);
+      const lock = leaveAppendLock(root, 1, 20);
 
       await expect(ledger.append([started('r-1', 't-1')])).rejects.toMatchObject({
         code: 'busy',

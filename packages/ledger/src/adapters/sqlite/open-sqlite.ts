@@ -5,6 +5,7 @@ import { Kysely } from 'kysely';
 import { StoreError } from '../../errors.ts';
 import { createLedgerTables } from '../sql/migrations/0001-ledger.ts';
 import type { Tables } from '../sql/tables.ts';
+import { copyDatabase } from './database-copy.ts';
 import { CustodySqliteDialect } from './sqlite-dialect.ts';
 import { toLedgerError } from './sqlite-error.ts';
 import { createSqliteGuards } from './sqlite-guards.ts';
@@ -67,10 +68,46 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteHand
   const isMissing = !existsSync(options.path);
   if (isMissing && (!options.create || options.readOnly)) {
     throw new StoreError('store_missing', `there is no store at ${options.path}`, {
-      hint: 'Make one with `custody init`, or give its place with -s.', facts: { path: options.path },
+      hint: 'Make one with `custody init`, or give its place with -s.',
+      facts: { path: options.path },
     });
   }
   if (isMissing) makeFolder(options.path);
+  try {
+    return await openInPlace(options);
+  } catch (error) {
+    if (!options.readOnly || !isWriteRefused(error)) throw error;
+    return openCopied(options, error);
+  }
+}
+
+/** Reading a database makes files beside it. Where that is not allowed it is read from a copy. */
+async function openCopied(options: OpenSqliteOptions, refusal: unknown): Promise<SqliteHandles> {
+  const copy = copyDatabase(options.path);
+  if (copy === null) throw refusal;
+  try {
+    const handles = await openInPlace({ ...options, path: copy.path });
+    return {
+      ...handles,
+      close: async () => {
+        await handles.close();
+        copy.remove();
+      },
+    };
+  } catch (error) {
+    copy.remove();
+    throw error;
+  }
+}
+
+function isWriteRefused(error: unknown): boolean {
+  const code = error instanceof StoreError ? error.facts['sqlite_code'] : undefined;
+  return (
+    typeof code === 'string' && (code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN'))
+  );
+}
+
+async function openInPlace(options: OpenSqliteOptions): Promise<SqliteHandles> {
   const reader = openHandle(options.path, options);
   let writer = reader;
   try {
@@ -89,7 +126,9 @@ export async function openSqlite(options: OpenSqliteOptions): Promise<SqliteHand
  * Opens a database of this process alone. It spills to an unnamed file that is gone with the handle, so that
  * a large one needs no memory. One handle reads and writes.
  */
-export async function openPrivateSqlite(options: Pick<OpenSqliteOptions, 'seed'> & { readonly schema: SqliteSchema }): Promise<SqliteHandles> {
+export async function openPrivateSqlite(
+  options: Pick<OpenSqliteOptions, 'seed'> & { readonly schema: SqliteSchema },
+): Promise<SqliteHandles> {
   const handle = new Database('');
   // Nobody will ever open it again, so a commit needs no sync.
   handle.pragma('journal_mode = MEMORY');
@@ -99,9 +138,16 @@ export async function openPrivateSqlite(options: Pick<OpenSqliteOptions, 'seed'>
   return { reader: db, writer: db, created: true, close: () => db.destroy() };
 }
 
-function toHandles(open: { reader: Database.Database; writer: Database.Database; created: boolean; readOnly: boolean }): SqliteHandles {
+function toHandles(open: {
+  reader: Database.Database;
+  writer: Database.Database;
+  created: boolean;
+  readOnly: boolean;
+}): SqliteHandles {
   const reader = new Kysely<Tables>({ dialect: new CustodySqliteDialect(open.reader, { immediate: false }) });
-  const writer = open.readOnly ? reader : new Kysely<Tables>({ dialect: new CustodySqliteDialect(open.writer, { immediate: true }) });
+  const writer = open.readOnly
+    ? reader
+    : new Kysely<Tables>({ dialect: new CustodySqliteDialect(open.writer, { immediate: true }) });
   return {
     reader,
     writer,
@@ -121,7 +167,8 @@ function refuseDirectory(path: string): void {
   // A path through a file is simply not there; `statSync` alone would throw.
   if (!existsSync(path) || !statSync(path).isDirectory()) return;
   throw new StoreError('not_a_store', `${path} is a directory, a SQLite store is a file`, {
-    hint: 'For a directory of JSON Lines use jsonl:DIR.', facts: { path },
+    hint: 'For a directory of JSON Lines use jsonl:DIR.',
+    facts: { path },
   });
 }
 
@@ -129,7 +176,11 @@ function makeFolder(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true });
   } catch (cause) {
-    throw new StoreError('store_unreadable', `the folder of ${path} can't be made`, { hint: 'Check the path and its permissions.', facts: { path }, cause });
+    throw new StoreError('store_unreadable', `the folder of ${path} can't be made`, {
+      hint: 'Check the path and its permissions.',
+      facts: { path },
+      cause,
+    });
   }
 }
 
@@ -138,6 +189,7 @@ function openHandle(path: string, options: OpenSqliteOptions): Database.Database
     const handle = new Database(path, { readonly: options.readOnly, timeout: options.busyTimeoutMs });
     if (!options.readOnly) {
       assertOurs(handle, path, schemaOf(options));
+      if (!options.create) assertMade(handle, path);
       // WAL: readers never wait for the writer, and a commit is one write to one file.
       handle.pragma('journal_mode = WAL');
       // FULL: in WAL mode NORMAL may lose the newest commits on power loss (P1).
@@ -158,17 +210,30 @@ function assertOurs(handle: Database.Database, path: string, schema: SqliteSchem
   const newest = schema.steps.length;
   const version = Number(handle.pragma('user_version', { simple: true }));
   const application = Number(handle.pragma('application_id', { simple: true }));
-  const tables = handle.prepare("select count(*) as n from sqlite_master where type = 'table'").get() as { n: number };
+  const tables = handle.prepare("select count(*) as n from sqlite_master where type = 'table'").get() as {
+    n: number;
+  };
   if (application !== schema.applicationId && (application !== 0 || version !== 0 || tables.n > 0)) {
     throw new StoreError('not_a_store', `${path} is a SQLite database of another program`, {
-      hint: 'Check the path given with -s; it was not changed.', facts: { path },
+      hint: 'Check the path given with -s; it was not changed.',
+      facts: { path },
     });
   }
   if (version > newest) {
     throw new StoreError('schema_newer', `${path} has schema ${version}, this version knows ${newest}`, {
-      hint: 'Use the newer custody that wrote it; it was not changed.', facts: { path, schema_version: version, known: newest },
+      hint: 'Use the newer custody that wrote it; it was not changed.',
+      facts: { path, schema_version: version, known: newest },
     });
   }
+}
+
+/** A store that was cut to nothing must not come back as one that never held anything. */
+function assertMade(handle: Database.Database, path: string): void {
+  if (Number(handle.pragma('user_version', { simple: true })) > 0) return;
+  throw new StoreError('not_a_store', `${path} is empty`, {
+    hint: 'If there was a ledger, restore it from a backup; `custody init` makes a new one.',
+    facts: { path },
+  });
 }
 
 function assertCurrentSchema(handle: Database.Database, path: string, schema: SqliteSchema): void {
@@ -176,9 +241,14 @@ function assertCurrentSchema(handle: Database.Database, path: string, schema: Sq
   const version = Number(handle.pragma('user_version', { simple: true }));
   const newest = schema.steps.length;
   if (version === newest) return;
-  throw new StoreError(version === 0 ? 'not_a_store' : 'store_unreadable', `${path} has schema ${version}, reading needs ${newest}`, {
-    hint: 'Open it once with a writing command such as `custody init`.', facts: { path, schema_version: version },
-  });
+  throw new StoreError(
+    version === 0 ? 'not_a_store' : 'store_unreadable',
+    `${path} has schema ${version}, reading needs ${newest}`,
+    {
+      hint: 'Open it once with a writing command such as `custody init`.',
+      facts: { path, schema_version: version },
+    },
+  );
 }
 
 /** Runs the missing steps in one transaction, so that a crash leaves the old schema or the new one. */

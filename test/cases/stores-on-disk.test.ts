@@ -1,0 +1,357 @@
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { openLedger } from '@custody/ledger';
+import { describe, expect, test } from 'vitest';
+import { DURABLE_STORES } from '../contract/stores.ts';
+import type { CliBench } from '../support/cli.ts';
+import { cliBench, finished, shaped, toLines } from '../support/cli.ts';
+import { ERROR_SCHEMA } from '../support/cli-schemas.ts';
+import { settled, started } from '../support/events.ts';
+import { openRawSqlite } from '../support/raw-sqlite.ts';
+import { failedRow, putRow } from '../support/terminal-rows.ts';
+
+/** Every file under a folder, with a hash of its bytes. */
+function hashesOf(folder: string): Readonly<Record<string, string>> {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  return Object.fromEntries(
+    names
+      .filter((name) => statSync(join(folder, name)).isFile())
+      .map((name) => [
+        name,
+        createHash('sha256')
+          .update(readFileSync(join(folder, name)))
+          .digest('hex'),
+      ]),
+  );
+}
+
+async function errorOf(bench: CliBench, args: readonly string[], input = {}) {
+  const { code, value } = await bench.json(args, input);
+  return { exit: code, ...shaped(ERROR_SCHEMA, value).error };
+}
+
+const READS: readonly (readonly string[])[] = [['audit'], ['verify']];
+const WRITES: readonly (readonly string[])[] = [['backfill'], ['clear', 't-1']];
+
+/** A bench with a SQLite store of two events and a row, which is closed. */
+async function filledStore(): Promise<CliBench> {
+  const bench = cliBench();
+  await using ledger = await openLedger(`sqlite:${bench.path('.custody/custody.db')}`);
+  await ledger.append([started('r-1', 't-1'), settled('r-1')]);
+  await putRow(ledger, failedRow('t-1', ['r-1']));
+  return bench;
+}
+
+/** A bench with a JSONL root whose log has an archived segment and a live one, with two events in each. */
+async function rotatedRoot(): Promise<CliBench> {
+  const bench = cliBench();
+  await using ledger = await openLedger(`jsonl:${bench.path('root')}?dialect=custody`);
+  await ledger.append([started('r-1', 't-1'), settled('r-1')]);
+  mkdirSync(bench.path('root/archive'), { recursive: true });
+  renameSync(bench.path('root/logs/events.jsonl'), bench.path('root/archive/events_20260301T000000.jsonl'));
+  await ledger.append([started('r-2', 't-2'), settled('r-2')]);
+  return bench;
+}
+
+describe('B49: a check never makes what it should have found', () => {
+  test.for([...READS, ...WRITES])(
+    'B49: %s on a deleted SQLite store: missing, and nothing is made',
+    async (args) => {
+      const bench = await filledStore();
+      rmSync(bench.path('.custody'), { recursive: true });
+
+      expect(await errorOf(bench, args)).toMatchObject({ exit: 3, code: 'store_missing' });
+      expect(readdirSync(bench.dir)).toEqual([]);
+    },
+  );
+
+  test.for([...READS, ...WRITES])(
+    'B49: %s on a SQLite file that was cut to nothing: empty, and left so',
+    async (args) => {
+      const bench = await filledStore();
+      truncateSync(bench.path('.custody/custody.db'), 0);
+
+      const error = await errorOf(bench, args);
+
+      expect(error).toMatchObject({ exit: 3, code: 'not_a_store' });
+      expect(statSync(bench.path('.custody/custody.db')).size).toBe(0);
+    },
+  );
+
+  test('B49: the index of a JSONL store may be deleted: it is no part of the proof', async () => {
+    const bench = await rotatedRoot();
+    for (const name of readdirSync(bench.path('root/state')).filter((file) => file.startsWith('custody.db')))
+      rmSync(bench.path(`root/state/${name}`));
+
+    expect(await bench.json(['-s', 'jsonl:root', 'verify', '--rebuild'])).toMatchObject({
+      code: 0,
+      value: { ok: true, events: 4 },
+    });
+  });
+
+  test.each([
+    ['the newest segment is deleted', 'logs/events.jsonl', 'truncated'],
+    ['an archived segment is deleted', 'archive/events_20260301T000000.jsonl', 'head_not_in_chain'],
+  ])('B49: %s: verify says so, exit 1', async (_what, file, code) => {
+    const bench = await rotatedRoot();
+    rmSync(bench.path(`root/${file}`));
+    const before = hashesOf(bench.path('root'));
+
+    const { code: exit, value } = await bench.json(['-s', 'jsonl:root', 'verify']);
+
+    expect(exit).toBe(1);
+    expect(value).toMatchObject({
+      ok: false,
+      problems: expect.arrayContaining([expect.objectContaining({ code })]) as unknown,
+    });
+    expect(hashesOf(bench.path('root'))).toEqual(before);
+  });
+
+  test('B49: a payload that is no JSON any more: verify names its place, exit 1, and changes nothing', async () => {
+    const bench = await rotatedRoot();
+    const log = bench.path('root/logs/events.jsonl');
+    writeFileSync(log, readFileSync(log, 'utf8').replace('"state":"succeeded"', '"state":"succ'));
+    const before = hashesOf(bench.path('root'));
+
+    const { code, value } = await bench.json(['-s', 'jsonl:root', 'verify']);
+
+    expect(code).toBe(1);
+    expect(value).toMatchObject({
+      ok: false,
+      notes: [{ code: 'torn_line', file: 'logs/events.jsonl', line: 2 }],
+    });
+    expect(hashesOf(bench.path('root'))).toEqual(before);
+  });
+
+  test('B49: a part of the log that can not be read is neither absent nor empty', async () => {
+    const bench = await rotatedRoot();
+    rmSync(bench.path('root/logs/events.jsonl'));
+    mkdirSync(bench.path('root/logs/events.jsonl'));
+
+    expect((await bench.json(['-s', 'jsonl:root', 'verify'])).value).toMatchObject({
+      ok: false,
+      problems: [{ code: 'log_unreadable' }],
+    });
+    expect((await bench.json(['-s', 'jsonl:root', 'audit', 't-1'])).value).toMatchObject({
+      tasks: [
+        {
+          audit: {
+            audit_status: 'failed',
+            unreconciled: ['delegated_run_state_unknown:custody_log_unreadable'],
+          },
+        },
+      ],
+    });
+  });
+});
+
+describe('B105: a check reads where nothing may be written', () => {
+  /** A copy of a store in a folder that nobody may write to. */
+  function readOnlyCopy(bench: CliBench, from: string): void {
+    cpSync(bench.path(from), bench.path('copy'), { recursive: true });
+    chmodSync(bench.dir, 0o755);
+    for (const name of readdirSync(bench.path('copy'), { recursive: true, encoding: 'utf8' })) {
+      const path = bench.path(`copy/${name}`);
+      chmodSync(path, statSync(path).isDirectory() ? 0o555 : 0o444);
+    }
+    chmodSync(bench.path('copy'), 0o555);
+  }
+
+  test.for(READS)('B105: %s on a sound SQLite store: done, and every byte as it was', async (args) => {
+    const bench = await filledStore();
+    readOnlyCopy(bench, '.custody');
+    const before = hashesOf(bench.path('copy'));
+
+    const inPlace = await bench.run(['--json', ...args]);
+    const copied = await bench.run(['--json', '-s', 'sqlite:copy/custody.db', ...args], { isNobody: true });
+
+    expect({ code: copied.code, stderr: copied.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(copied.stdout).toBe(inPlace.stdout);
+    expect(hashesOf(bench.path('copy'))).toEqual(before);
+  });
+
+  test('B105: the rows of a writer that was killed stand in the write-ahead log, and are seen', async () => {
+    const bench = await filledStore();
+    const database = openRawSqlite(bench.path('.custody/custody.db'));
+    database.pragma('wal_autocheckpoint = 0');
+    const writer = bench.start(['event', 'follow']);
+    expect((await bench.run(['event', 'append'], { stdin: toLines(started('run-9', 't-9')) })).code).toBe(0);
+    expect(statSync(bench.path('.custody/custody.db-wal')).size).toBeGreaterThan(0);
+    // As a power cut leaves it: no process, and a log that was not folded in.
+    cpSync(bench.path('.custody'), bench.path('crashed'), { recursive: true });
+    rmSync(bench.path('crashed/custody.db-shm'));
+    database.close();
+    writer.kill('SIGKILL');
+    readOnlyCopy(bench, 'crashed');
+
+    const { code, stdout } = await bench.run(['--json', '-s', 'sqlite:copy/custody.db', 'event', 'list'], {
+      isNobody: true,
+    });
+
+    expect(code).toBe(0);
+    expect(stdout).toContain('"run-9"');
+    expect(existsSync(bench.path('copy/custody.db-shm'))).toBe(false);
+  });
+
+  test.for(READS)('B105: %s on a sound JSONL store: done, and every byte as it was', async (args) => {
+    const bench = await rotatedRoot();
+    readOnlyCopy(bench, 'root');
+    const before = hashesOf(bench.path('copy'));
+
+    const { code, stderr } = await bench.run(['--json', '-s', 'jsonl:copy', ...args], { isNobody: true });
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(hashesOf(bench.path('copy'))).toEqual(before);
+  });
+});
+
+describe('B45: a store that belongs to somebody else', () => {
+  const EVENT = toLines(started('r-9', 't-9'));
+
+  test('B45: a SQLite file that may be read only refuses every write, names itself, and stays as it is', async () => {
+    const bench = await filledStore();
+    chmodSync(bench.dir, 0o755);
+    const before = readFileSync(bench.path('.custody/custody.db'));
+    chmodSync(bench.path('.custody/custody.db'), 0o444);
+
+    for (const args of [['event', 'append'], ...WRITES]) {
+      const error = await errorOf(bench, args, { stdin: EVENT, isNobody: true });
+      expect(error).toMatchObject({ exit: 3, code: 'store_unreadable' });
+      expect(error.message).toContain('.custody/custody.db');
+    }
+    expect(readFileSync(bench.path('.custody/custody.db')).equals(before)).toBe(true);
+  });
+
+  test('B45: a log that may be read only refuses the append with its path, and the audit goes on', async () => {
+    const bench = await rotatedRoot();
+    chmodSync(bench.dir, 0o755);
+    for (const folder of ['root', 'root/logs', 'root/archive', 'root/state'])
+      chmodSync(bench.path(folder), 0o777);
+    for (const name of readdirSync(bench.path('root/state')))
+      chmodSync(bench.path(`root/state/${name}`), 0o666);
+    chmodSync(bench.path('root/logs/events.jsonl'), 0o444);
+    const before = readFileSync(bench.path('root/logs/events.jsonl'));
+
+    const error = await errorOf(bench, ['-s', 'jsonl:root', 'event', 'append'], {
+      stdin: EVENT,
+      isNobody: true,
+    });
+
+    expect(error).toMatchObject({ exit: 3, path: 'root/logs/events.jsonl' });
+    expect(error.message).toMatch(/EACCES/);
+    expect(readFileSync(bench.path('root/logs/events.jsonl')).equals(before)).toBe(true);
+    expect((await bench.run(['-s', 'jsonl:root', 'audit'], { isNobody: true })).code).toBe(0);
+  });
+
+  test('B45: a log that may not even be read fails closed: exit 3, never "nothing is owed"', async () => {
+    const bench = await rotatedRoot();
+    chmodSync(bench.dir, 0o755);
+    for (const folder of ['root', 'root/logs', 'root/archive', 'root/state'])
+      chmodSync(bench.path(folder), 0o777);
+    for (const name of readdirSync(bench.path('root/state')))
+      chmodSync(bench.path(`root/state/${name}`), 0o666);
+    chmodSync(bench.path('root/archive/events_20260301T000000.jsonl'), 0o000);
+
+    const audit = await bench.json(['-s', 'jsonl:root', 'audit', 't-1'], { isNobody: true });
+
+    expect(audit.value).toMatchObject({ tasks: [{ audit: { audit_status: 'failed' } }] });
+    expect(
+      await errorOf(bench, ['-s', 'jsonl:root', 'event', 'append'], { stdin: EVENT, isNobody: true }),
+    ).toMatchObject({
+      exit: 3,
+      code: 'log_unreadable',
+    });
+  });
+});
+
+describe('B29: many processes open one store at the same time', () => {
+  const nine = Array.from({ length: 9 }, (_, index) => index);
+
+  test.each(['sqlite:store/custody.db', 'jsonl:store'])(
+    'B29: nine make %s at once: it is made once, and nobody fails',
+    async (url) => {
+      const bench = cliBench();
+
+      const results = await Promise.all(
+        nine.map((index) =>
+          bench.run(['-s', url, 'event', 'append'], { stdin: toLines(started(`r-${index}`, 't-1')) }),
+        ),
+      );
+
+      expect(results.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+        nine.map(() => ({ code: 0, stderr: '' })),
+      );
+      expect((await bench.json(['-s', url, 'verify', '--rebuild'])).value).toMatchObject({
+        ok: true,
+        events: 9,
+      });
+    },
+  );
+
+  test('B29: a write transaction of another program is waited for', async () => {
+    const bench = await filledStore();
+    const database = openRawSqlite(bench.path('.custody/custody.db'));
+    database.exec('begin immediate');
+    const waiting = bench.start(['event', 'append']);
+    waiting.stdin.end(toLines(started('r-9', 't-9')));
+    const audits = await Promise.all([bench.run(['audit']), bench.run(['event', 'list'])]);
+    // Readers did not wait for it.
+    expect(audits.map(({ code }) => code)).toEqual([0, 0]);
+    expect(waiting.exitCode).toBeNull();
+    const end = finished(waiting);
+
+    database.exec('commit');
+    database.close();
+
+    expect(await end).toMatchObject({ code: 0 });
+  });
+});
+
+test('B28: a reader that never finishes does not keep the write-ahead log growing', async () => {
+  const bench = cliBench();
+  await using ledger = await openLedger(`sqlite:${bench.path('custody.db')}`);
+  const runs = (from: number, count: number) =>
+    Array.from({ length: count }, (_, index) => started(`r-${from + index}`, 't-1'));
+  await ledger.append(runs(0, 2000));
+  const reader = ledger.read()[Symbol.asyncIterator]();
+  await reader.next();
+
+  for (let batch = 1; batch <= 60; batch += 1) await ledger.append(runs(batch * 2000, 250));
+
+  // SQLite folds the log in at 4 MiB; a snapshot that was held would have kept all of it, over 20 MiB.
+  expect(statSync(bench.path('custody.db-wal')).size).toBeLessThan(12 * 1_048_576);
+  await reader.return?.();
+});
+
+describe.each(DURABLE_STORES)('B102: one transaction is never inside of another, on $name', ({ open }) => {
+  test('B102: appends, refusals, rows and documents that are written at once each happen whole or not at all', async () => {
+    const { ledger, reopen } = await open();
+    const work = Array.from({ length: 40 }, (_, index) => [
+      ledger.append([started(`r-${index}`, `t-${index % 5}`), settled(`r-${index}`)]),
+      ledger.append([started(`bad-${index}`, 't-1'), settled('nobody')]),
+      ledger.state.save('document', { index }),
+      ledger.leaders.tryLead('sweep', `holder-${index}`, 60_000),
+    ]).flat();
+
+    const answers = await Promise.allSettled<unknown>(work);
+
+    expect(answers.filter((answer) => answer.status === 'rejected')).toHaveLength(40);
+    const again = await reopen();
+    expect(await again.verify({ rebuild: true })).toMatchObject({ ok: true, events: 80, problems: [] });
+    expect(await again.custody.totals()).toMatchObject({ runs: 40, open_runs: 0 });
+    expect(await again.state.load('document')).toEqual({ index: 39 });
+  });
+});
