@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util';
 import { batchedAppends, singleAppends } from './append.ts';
 import { backfilledRows, idleSweeps } from './heal.ts';
 import { coldReplay } from './replay.ts';
-import { measure } from './round.ts';
 import type { Comparison, Measured } from './round.ts';
+import { measure } from './round.ts';
 import { startUp } from './start-up.ts';
 
 const { values } = parseArgs({
@@ -35,8 +35,12 @@ function line(columns: readonly string[]): string {
 function report(result: Measured): string {
   const { median, min, max } = result.ratio;
   return line([
-    result.name, `${result.ours_per_second}/s`, `${result.bound_per_second}/s`,
-    `${median.toFixed(2)} (${min.toFixed(2)}-${max.toFixed(2)})`, `>= ${result.at_least.toFixed(2)}`, result.met ? 'met' : 'NOT MET',
+    result.name,
+    `${result.ours_per_second}/s`,
+    `${result.bound_per_second}/s`,
+    `${median.toFixed(2)} (${min.toFixed(2)}-${max.toFixed(2)})`,
+    `>= ${result.at_least.toFixed(2)}`,
+    result.met ? 'met' : 'NOT MET',
   ]);
 }
 

@@ -49,11 +49,16 @@ export async function measure(comparison: Comparison, rounds: number): Promise<M
   }
   const ratio = spreadOf(ours.map((milliseconds, index) => (bound[index] ?? Number.NaN) / milliseconds));
   return {
-    name: comparison.name, unit: comparison.unit,
+    name: comparison.name,
+    unit: comparison.unit,
     ours_per_second: rate(comparison.units, spreadOf(ours).median),
     bound_per_second: rate(comparison.units, spreadOf(bound).median),
-    ratio, at_least: comparison.atLeast, met: ratio.median >= comparison.atLeast,
-    ours: comparison.ours.name, bound: comparison.bound.name, note: comparison.note,
+    ratio,
+    at_least: comparison.atLeast,
+    met: ratio.median >= comparison.atLeast,
+    ours: comparison.ours.name,
+    bound: comparison.bound.name,
+    note: comparison.note,
   };
 }
 

@@ -14,7 +14,11 @@ function times(count: number, args: readonly string[]): Promise<number> {
 /** What the command costs before it does anything, against an empty program. */
 export function startUp(count: number): Comparison {
   return {
-    name: 'custody --version', units: count, unit: 'starts', atLeast: 0.5, note: 'whole processes, one after the other',
+    name: 'custody --version',
+    units: count,
+    unit: 'starts',
+    atLeast: 0.5,
+    note: 'whole processes, one after the other',
     ours: { name: 'custody --version', run: () => times(count, [BIN, '--version']) },
     bound: { name: 'node -e 0', run: () => times(count, ['-e', '0']) },
   };

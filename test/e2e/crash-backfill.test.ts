@@ -1,7 +1,7 @@
-import { cpSync } from 'node:fs';
 import { once } from 'node:events';
-import { openLedger, parseTaskRow } from '@custody/ledger';
+import { cpSync } from 'node:fs';
 import type { Ledger } from '@custody/ledger';
+import { openLedger, parseTaskRow } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
 import { cliBench } from '../support/cli.ts';
@@ -16,8 +16,12 @@ const ids = Array.from({ length: ROWS }, (_, index) => `t-${String(index).padSta
 
 async function prepare(url: string): Promise<void> {
   const ledger = await openLedger(url);
-  await ledger.append(ids.flatMap((id) => [started(`run-${id}`, id, { snapshot_id: `s-${id}` }), settled(`run-${id}`)]));
-  await ledger.rows.put(ids.map((id) => parseTaskRow(JSON.stringify(failedRow(id, [`run-${id}`], { result: 'x'.repeat(500) })))));
+  await ledger.append(
+    ids.flatMap((id) => [started(`run-${id}`, id, { snapshot_id: `s-${id}` }), settled(`run-${id}`)]),
+  );
+  await ledger.rows.put(
+    ids.map((id) => parseTaskRow(JSON.stringify(failedRow(id, [`run-${id}`], { result: 'x'.repeat(500) })))),
+  );
   await ledger.close();
 }
 
@@ -54,7 +58,7 @@ describe.each([
       expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
       expect(await createReconciler(ledger).backfill()).toMatchObject({ failed: [] });
       const after = await heals(ledger);
-      expect([...after.keys()].sort()).toEqual(ids);
+      expect(new Set(after.keys())).toEqual(new Set(ids));
       expect([...after.values()].filter((count) => count !== 1)).toEqual([]);
       expect(await createReconciler(ledger).backfill()).toMatchObject({ refreshed: [] });
       await ledger.close();

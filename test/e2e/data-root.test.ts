@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '@custody/ledger';
-import { isJsonObject, LIVE_ENVELOPE_KEYS, LIVE_KEYS } from '@custody/ledger';
+import { compareCodePoints, isJsonObject, LIVE_ENVELOPE_KEYS, LIVE_KEYS } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
 import { oracleOf } from '../oracle/oracle.ts';
-import { cliBench } from '../support/cli.ts';
 import type { CliBench } from '../support/cli.ts';
-import { copyFixture, fixtureAnswers } from '../support/data-root.ts';
+import { cliBench } from '../support/cli.ts';
 import type { DataRootAnswers } from '../support/data-root.ts';
+import { copyFixture, fixtureAnswers } from '../support/data-root.ts';
 import { generateRoot } from '../support/root-generator.ts';
 
 type Root = (target: string) => string;
@@ -23,7 +23,9 @@ function liveFieldsOf(row: JsonObject): JsonObject {
 }
 
 function pick(source: JsonObject, keys: readonly string[]): JsonObject {
-  return Object.fromEntries(keys.filter((key) => Object.hasOwn(source, key)).map((key) => [key, source[key] as JsonValue]));
+  return Object.fromEntries(
+    keys.filter((key) => Object.hasOwn(source, key)).map((key) => [key, source[key] as JsonValue]),
+  );
 }
 
 async function passOf(bench: CliBench, store: string, command: string): Promise<JsonObject> {
@@ -45,13 +47,18 @@ async function open(bench: CliBench, root: Root, kind: string, name: string): Pr
 async function expectAnswers(root: Root, answers: DataRootAnswers, kind: string): Promise<void> {
   const bench = cliBench();
   const store = await open(bench, root, kind, 'first');
-  expect(sorted((await passOf(bench, store, 'backfill'))['refreshed'])).toEqual(sorted(answers.backfill.refreshed));
+  expect(sorted((await passOf(bench, store, 'backfill'))['refreshed'])).toEqual(
+    sorted(answers.backfill.refreshed),
+  );
   expect(await liveFields(bench, store)).toEqual(answers.rows_after_backfill);
   const sweep = await passOf(bench, store, 'sweep');
   expect(sorted(sweep['refreshed'])).toEqual(sorted(answers.cursor.refreshed));
   expect(sorted(sweep['deferred'])).toEqual(sorted(answers.cursor.deferred));
   expect(await liveFields(bench, store)).toEqual(answers.rows_after_cursor);
-  expect(await bench.json(['-s', store, 'verify', '--rebuild'])).toMatchObject({ code: 0, value: { ok: true } });
+  expect(await bench.json(['-s', store, 'verify', '--rebuild'])).toMatchObject({
+    code: 0,
+    value: { ok: true },
+  });
 
   const other = await open(bench, root, kind, 'second');
   const alone = await passOf(bench, other, 'sweep');
@@ -61,7 +68,7 @@ async function expectAnswers(root: Root, answers: DataRootAnswers, kind: string)
 }
 
 function sorted(ids: unknown): readonly string[] {
-  return [...(ids as readonly string[])].sort();
+  return [...(ids as readonly string[])].sort(compareCodePoints);
 }
 
 /** A root of the generator whose live log does not end in a whole row without its newline: our first append would end that row. */

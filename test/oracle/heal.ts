@@ -85,7 +85,8 @@ function withEvidence(row: JsonObject, evidence: Evidence): JsonObject {
   const stored = own(row, 'subagent_envelope');
   const substrate = substrateOf(evidence);
   // Something else that stands there is its writer's, and stays.
-  if (stored !== undefined && stored !== null && !isObject(stored)) return { ...row, actual_substrate: substrate };
+  if (stored !== undefined && stored !== null && !isObject(stored))
+    return { ...row, actual_substrate: substrate };
   const envelope = isObject(stored) ? stored : {};
   return {
     ...row,

@@ -3,7 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { STORES } from '../contract/stores.ts';
 import { settled, started } from '../support/events.ts';
 import { manualClock } from '../support/manual-clock.ts';
-import { counters, evidenceIn, failedRow, fingerprint, listOf, putRow, rowOf } from '../support/terminal-rows.ts';
+import {
+  counters,
+  evidenceIn,
+  failedRow,
+  fingerprint,
+  listOf,
+  putRow,
+  rowOf,
+} from '../support/terminal-rows.ts';
 
 const CURSOR = 'refresh_cursor';
 const attempted = { ...counters(1, 0), actual_substrate: 'harness_attempted' };
@@ -17,7 +25,10 @@ describe.each(STORES)('the cursor pass on $name', (kind) => {
     const reconciler = createReconciler(ledger);
 
     expect(await reconciler.sweep()).toMatchObject({ refreshed: ['t-boundary'] });
-    expect(await rowOf(ledger, 't-boundary')).toMatchObject({ actual_substrate: 'harness_used', delegated_runs_succeeded: 0 });
+    expect(await rowOf(ledger, 't-boundary')).toMatchObject({
+      actual_substrate: 'harness_used',
+      delegated_runs_succeeded: 0,
+    });
     expect(await evidenceIn(ledger, 't-boundary')).toMatchObject({ delegated_runs_succeeded: 1 });
 
     expect(await reconciler.sweep()).toMatchObject({ refreshed: [] });
@@ -96,7 +107,9 @@ describe.each(STORES)('the cursor pass on $name', (kind) => {
     await ledger.append([started('run-1', 't-1'), settled('run-1')]);
     await putRow(ledger, failedRow('t-1', ['run-1']));
 
-    expect(await createReconciler(ledger, { liveTaskIds: () => null }).sweep()).toMatchObject({ refreshed: ['t-1'] });
+    expect(await createReconciler(ledger, { liveTaskIds: () => null }).sweep()).toMatchObject({
+      refreshed: ['t-1'],
+    });
     expect(await listOf(ledger, 't-1')).toEqual([]);
   });
 
@@ -106,7 +119,10 @@ describe.each(STORES)('the cursor pass on $name', (kind) => {
     await putRow(ledger, failedRow('t-1', ['run-1']));
     const liveTaskIds = () => Promise.reject(new Error('the supervisor is away'));
 
-    expect(await createReconciler(ledger, { liveTaskIds }).sweep()).toMatchObject({ refreshed: ['t-1'], orphans: [] });
+    expect(await createReconciler(ledger, { liveTaskIds }).sweep()).toMatchObject({
+      refreshed: ['t-1'],
+      orphans: [],
+    });
   });
 
   test('P7: settles that come while the cursor stands are each looked at exactly once', async () => {
@@ -128,12 +144,16 @@ describe.each(STORES)('the cursor pass on $name', (kind) => {
     await ledger.append([started('run-1', 't-1', { snapshot_id: 's-1' }), started('run-2', 't-1')]);
     await putRow(ledger, failedRow('t-1', []));
     await reconciler.backfill();
-    expect(await reconciler.audit(['t-1'])).toMatchObject({ tasks: [{ current: true, stored: ['run-1', 'run-2'] }] });
+    expect(await reconciler.audit(['t-1'])).toMatchObject({
+      tasks: [{ current: true, stored: ['run-1', 'run-2'] }],
+    });
 
     await ledger.append([settled('run-1')]);
     expect(await reconciler.audit(['t-1'])).toMatchObject({ tasks: [{ current: false }] });
 
     await reconciler.sweep();
-    expect(await reconciler.audit(['t-1'])).toMatchObject({ tasks: [{ current: true, stored: ['run-2', 'patch:run-1'] }] });
+    expect(await reconciler.audit(['t-1'])).toMatchObject({
+      tasks: [{ current: true, stored: ['run-2', 'patch:run-1'] }],
+    });
   });
 });

@@ -15,12 +15,10 @@ const task = fc.nat(2).map((index) => `t-${index}`);
 const step: fc.Arbitrary<{ readonly name: string; readonly apply: Step }> = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc
-      .tuple(run, task, fc.boolean())
-      .map(([id, owner, isEnd]) => ({
-        name: `row ${id} ${owner} ${isEnd}`,
-        apply: (root: ForeignRoot) => root.rows(isEnd ? settleRow(id, owner) : startRow(id, owner)),
-      })),
+    arbitrary: fc.tuple(run, task, fc.boolean()).map(([id, owner, isEnd]) => ({
+      name: `row ${id} ${owner} ${isEnd}`,
+      apply: (root: ForeignRoot) => root.rows(isEnd ? settleRow(id, owner) : startRow(id, owner)),
+    })),
   },
   {
     weight: 2,
@@ -29,13 +27,11 @@ const step: fc.Arbitrary<{ readonly name: string; readonly apply: Step }> = fc.o
   { weight: 2, arbitrary: fc.constant({ name: 'rotate', apply: rotate }) },
   {
     weight: 1,
-    arbitrary: fc
-      .integer({ min: 1, max: 60 })
-      .map((bytes) => ({
-        name: `tear ${bytes}`,
-        apply: (root: ForeignRoot) =>
-          root.append(JSON.stringify(startRow('run-torn', 't-torn')).slice(0, bytes)),
-      })),
+    arbitrary: fc.integer({ min: 1, max: 60 }).map((bytes) => ({
+      name: `tear ${bytes}`,
+      apply: (root: ForeignRoot) =>
+        root.append(JSON.stringify(startRow('run-torn', 't-torn')).slice(0, bytes)),
+    })),
   },
   {
     weight: 1,
@@ -45,22 +41,18 @@ const step: fc.Arbitrary<{ readonly name: string; readonly apply: Step }> = fc.o
   },
   {
     weight: 1,
-    arbitrary: fc
-      .nat(3)
-      .map((which) => ({
-        name: `delete ${which}`,
-        apply: (root: ForeignRoot) => deleteSegment(root, which),
-      })),
+    arbitrary: fc.nat(3).map((which) => ({
+      name: `delete ${which}`,
+      apply: (root: ForeignRoot) => deleteSegment(root, which),
+    })),
   },
   {
     weight: 2,
-    arbitrary: fc
-      .tuple(run, task)
-      .map(([id, owner]) => ({
-        name: `append ${id} ${owner}`,
-        apply: (_root: ForeignRoot, ledger: Ledger) =>
-          ledger.append([{ type: 'run.started', run_id: id, task_id: owner }]),
-      })),
+    arbitrary: fc.tuple(run, task).map(([id, owner]) => ({
+      name: `append ${id} ${owner}`,
+      apply: (_root: ForeignRoot, ledger: Ledger) =>
+        ledger.append([{ type: 'run.started', run_id: id, task_id: owner }]),
+    })),
   },
   {
     weight: 3,

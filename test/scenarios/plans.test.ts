@@ -1,5 +1,5 @@
-import { createReconciler } from '@custody/reconciler';
 import type { BackfillReport } from '@custody/reconciler';
+import { createReconciler } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
 import { STORES } from '../contract/stores.ts';
 import { settled, started } from '../support/events.ts';
@@ -21,8 +21,18 @@ describe.each(STORES)('plans on $name', (kind) => {
 
     expect(dry).toMatchObject({ refreshed: ['t-1', 't-2'], failed: [] });
     expect(dry.plan).toMatchObject([
-      { task_id: 't-1', before: { delegated_runs_unreconciled: ['run-gone'] }, after: { delegated_runs_unreconciled: [] }, because: [2] },
-      { task_id: 't-2', before: { delegated_runs_unreconciled: ['run-gone'] }, after: { delegated_runs_unreconciled: ['run-2'] }, because: [3] },
+      {
+        task_id: 't-1',
+        before: { delegated_runs_unreconciled: ['run-gone'] },
+        after: { delegated_runs_unreconciled: [] },
+        because: [2],
+      },
+      {
+        task_id: 't-2',
+        before: { delegated_runs_unreconciled: ['run-gone'] },
+        after: { delegated_runs_unreconciled: ['run-2'] },
+        because: [3],
+      },
     ]);
     expect(await fingerprint({ ledger, directory })).toEqual(before);
   });
@@ -42,7 +52,10 @@ describe.each(STORES)('plans on $name', (kind) => {
     await ledger.append([started('run-9', 't-9')]);
     const before = await fingerprint({ ledger, directory });
 
-    expect(await reconciler.backfill({ plan: plan_hash ?? '' })).toMatchObject({ outcome: 'refused', reason: 'plan_changed' });
+    expect(await reconciler.backfill({ plan: plan_hash ?? '' })).toMatchObject({
+      outcome: 'refused',
+      reason: 'plan_changed',
+    });
 
     expect(await fingerprint({ ledger, directory })).toEqual(before);
   });
@@ -59,7 +72,10 @@ describe.each(STORES)('plans on $name', (kind) => {
 
     const clear = await reconciler.clear('t-2', { dryRun: true });
     expect(clear).toMatchObject({ refreshed: true, plan: [{ task_id: 't-2' }] });
-    expect(await reconciler.clear('t-2', { plan: 'f'.repeat(64) })).toMatchObject({ outcome: 'refused', reason: 'plan_changed' });
+    expect(await reconciler.clear('t-2', { plan: 'f'.repeat(64) })).toMatchObject({
+      outcome: 'refused',
+      reason: 'plan_changed',
+    });
     expect(await listOf(ledger, 't-2')).toEqual(['run-gone']);
   });
 });

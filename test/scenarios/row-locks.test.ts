@@ -29,7 +29,10 @@ describe('a row whose lock another program holds', () => {
     const before = log();
     const reconciler = createReconciler(ledger);
 
-    expect(await reconciler.clear('t-lock2')).toMatchObject({ refreshed: false, failed: [{ task_id: 't-lock2' }] });
+    expect(await reconciler.clear('t-lock2')).toMatchObject({
+      refreshed: false,
+      failed: [{ task_id: 't-lock2' }],
+    });
     expect(log()).toBe(before);
     expect(await listOf(ledger, 't-lock2')).toEqual(['run-t-lock2']);
 
@@ -44,7 +47,10 @@ describe('a row whose lock another program holds', () => {
     await putRow(ledger, failedRow('t-free', ['run-free']));
     const reconciler = createReconciler(ledger);
 
-    expect(await reconciler.backfill()).toMatchObject({ refreshed: ['t-free'], failed: [{ task_id: 't-locked' }] });
+    expect(await reconciler.backfill()).toMatchObject({
+      refreshed: ['t-free'],
+      failed: [{ task_id: 't-locked' }],
+    });
     expect(await listOf(ledger, 't-locked')).toEqual(['run-t-locked']);
 
     unlock();
@@ -54,7 +60,8 @@ describe('a row whose lock another program holds', () => {
   test('a row that fails pass after pass is parked for the sweeps, told in the audit, and tried again at the next boot', async () => {
     const { ledger, unlock } = await lockedRow('t-poison');
     const reconciler = createReconciler(ledger);
-    for (let pass = 0; pass < 5; pass += 1) expect(await reconciler.sweep()).toMatchObject({ refreshed: [], failed: [{ task_id: 't-poison' }] });
+    for (let pass = 0; pass < 5; pass += 1)
+      expect(await reconciler.sweep()).toMatchObject({ refreshed: [], failed: [{ task_id: 't-poison' }] });
     expect(await reconciler.audit()).toMatchObject({ parked: [{ task_id: 't-poison', failures: 5 }] });
     expect(await reconciler.stats()).toMatchObject({ parked_items: 1 });
 

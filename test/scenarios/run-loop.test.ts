@@ -1,5 +1,5 @@
-import { createReconciler } from '@custody/reconciler';
 import type { PassLog, Wait } from '@custody/reconciler';
+import { createReconciler } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
 import { DURABLE_STORES, STORES } from '../contract/stores.ts';
 import { settled, started } from '../support/events.ts';
@@ -18,7 +18,11 @@ function listeningLog() {
     }
   };
   const log: PassLog = { info: tell, warn: tell, error: tell };
-  return { log, told, heard: (message: string) => new Promise<void>((resolve) => waiting.push({ message, resolve })) };
+  return {
+    log,
+    told,
+    heard: (message: string) => new Promise<void>((resolve) => waiting.push({ message, resolve })),
+  };
 }
 
 /** A timer that waits until it is released by hand; the span that was asked for tells who waits. */
@@ -99,7 +103,11 @@ describe.each(STORES)('the loop on $name', (kind) => {
     const stop = new AbortController();
 
     const swept = heard('sweep');
-    const running = createReconciler(ledger, { wait: timer.wait }).run({ every: TICK, signal: stop.signal, log });
+    const running = createReconciler(ledger, { wait: timer.wait }).run({
+      every: TICK,
+      signal: stop.signal,
+      log,
+    });
     while (!timer.release(10_000 / 3)) await Promise.resolve();
     expect(told).toEqual([]);
 
@@ -112,7 +120,11 @@ describe.each(STORES)('the loop on $name', (kind) => {
   });
 
   test.each([
-    [{}], [{ every: '30s', cron: '* * * * *' }], [{ every: 'soon' }], [{ every: '0s' }], [{ cron: 'never' }],
+    [{}],
+    [{ every: '30s', cron: '* * * * *' }],
+    [{ every: 'soon' }],
+    [{ every: '0s' }],
+    [{ cron: 'never' }],
   ])('refuses the schedule %j', async (schedule) => {
     const { ledger } = await kind.open();
 

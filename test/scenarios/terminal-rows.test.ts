@@ -3,7 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { STORES } from '../contract/stores.ts';
 import { collect } from '../support/collect.ts';
 import { requested, settled, started } from '../support/events.ts';
-import { counters, envelopeOf, evidenceIn, failedRow, fingerprint, listOf, putRow, rowOf } from '../support/terminal-rows.ts';
+import {
+  counters,
+  envelopeOf,
+  evidenceIn,
+  failedRow,
+  fingerprint,
+  listOf,
+  putRow,
+  rowOf,
+} from '../support/terminal-rows.ts';
 
 const EVIDENCE_TYPES = ['custody.reconciled', 'custody.unreconciled'];
 
@@ -16,19 +25,26 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
 
     expect(report).toMatchObject({ refreshed: true });
     expect(await rowOf(ledger, 't-stale')).toMatchObject({
-      status: 'failed', reason_code: 'provider_unavailable', delegated_runs_unreconciled: [],
+      status: 'failed',
+      reason_code: 'provider_unavailable',
+      delegated_runs_unreconciled: [],
       delegate_terminal_reconciliation: { trigger: 'kill_path_clear', audit_status: 'ok' },
     });
   });
 
   test('S2: a running row, a row that discloses nothing and an empty id are left alone', async () => {
     const { ledger, directory } = await kind.open();
-    await putRow(ledger, { task_id: 't-running', status: 'running', delegated_runs_unreconciled: ['run-live'] });
+    await putRow(ledger, {
+      task_id: 't-running',
+      status: 'running',
+      delegated_runs_unreconciled: ['run-live'],
+    });
     await putRow(ledger, failedRow('t-clean', null));
     const before = await fingerprint({ ledger, directory });
     const reconciler = createReconciler(ledger);
 
-    for (const id of ['t-running', 't-clean', '']) expect(await reconciler.clear(id)).toMatchObject({ refreshed: false });
+    for (const id of ['t-running', 't-clean', ''])
+      expect(await reconciler.clear(id)).toMatchObject({ refreshed: false });
 
     expect(await listOf(ledger, 't-running')).toEqual(['run-live']);
     expect(await fingerprint({ ledger, directory })).toEqual(before);
@@ -37,7 +53,12 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
   test('S3: a heal writes the current truth, not an empty list', async () => {
     const { ledger } = await kind.open();
     await ledger.append([
-      requested('inv-9', 't-open', { route: 'codex', project_id: 'project-9', project_owned: false, max_seconds: 30 }),
+      requested('inv-9', 't-open', {
+        route: 'codex',
+        project_id: 'project-9',
+        project_owned: false,
+        max_seconds: 30,
+      }),
     ]);
     await putRow(ledger, failedRow('t-open', ['run-stale']));
 
@@ -50,27 +71,38 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
     const { ledger } = await kind.open();
     await ledger.append([started('run-1', 't-gen'), settled('run-1', { task_id: 't-gen' })]);
     await putRow(ledger, {
-      ...failedRow('t-gen', ['run-1']), reason_code: 'delegated_custody_unreconciled',
-      delegated_runs_started: 1, delegated_runs_settled: 0,
+      ...failedRow('t-gen', ['run-1']),
+      reason_code: 'delegated_custody_unreconciled',
+      delegated_runs_started: 1,
+      delegated_runs_settled: 0,
     });
 
     const report = await createReconciler(ledger).backfill();
 
     expect(report).toMatchObject({ refreshed: ['t-gen'], failed: [] });
     expect(await rowOf(ledger, 't-gen')).toMatchObject({
-      status: 'failed', reason_code: 'delegated_custody_unreconciled', delegated_runs_unreconciled: [],
-      delegated_runs_started: 1, delegated_runs_settled: 0,
+      status: 'failed',
+      reason_code: 'delegated_custody_unreconciled',
+      delegated_runs_unreconciled: [],
+      delegated_runs_started: 1,
+      delegated_runs_settled: 0,
     });
     expect(await envelopeOf(ledger, 't-gen')).toMatchObject({
-      trigger: 'boot_backfill', open_run_ids: [],
+      trigger: 'boot_backfill',
+      open_run_ids: [],
       // The model is that of the start, not of the settle.
-      terminal_runs: [{ run_id: 'run-1', state: 'succeeded', model: '', profile_id: '', selected_subagent_id: '' }],
+      terminal_runs: [
+        { run_id: 'run-1', state: 'succeeded', model: '', profile_id: '', selected_subagent_id: '' },
+      ],
     });
   });
 
   test('S7 and S8: a permanent patch debt is disclosed, and a second boot changes nothing', async () => {
     const { ledger, directory } = await kind.open();
-    await ledger.append([started('run-2', 't-incident', { snapshot_id: 'snap-2' }), settled('run-2', { task_id: 't-incident' })]);
+    await ledger.append([
+      started('run-2', 't-incident', { snapshot_id: 'snap-2' }),
+      settled('run-2', { task_id: 't-incident' }),
+    ]);
     await putRow(ledger, failedRow('t-incident', ['run-2']));
     const reconciler = createReconciler(ledger);
 
@@ -90,7 +122,10 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
 
     expect(await reconciler.backfill()).toMatchObject({ refreshed: ['t-flat'] });
     expect(await listOf(ledger, 't-flat')).toEqual(['run-6']);
-    expect(await envelopeOf(ledger, 't-flat')).toMatchObject({ trigger: 'boot_backfill', open_run_ids: ['run-6'] });
+    expect(await envelopeOf(ledger, 't-flat')).toMatchObject({
+      trigger: 'boot_backfill',
+      open_run_ids: ['run-6'],
+    });
 
     const before = await fingerprint({ ledger, directory });
     expect(await reconciler.backfill()).toMatchObject({ refreshed: [] });
@@ -124,13 +159,22 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
 
   test('S15, S17 and S18: a clear on the kill path heals the list and keeps status, reason and counters', async () => {
     const { ledger } = await kind.open();
-    await putRow(ledger, { ...failedRow('t-fast', ['run-stale']), reason_code: 'delegated_custody_unreconciled', result: 'self-finalized', delegated_runs_settled: 0 });
+    await putRow(ledger, {
+      ...failedRow('t-fast', ['run-stale']),
+      reason_code: 'delegated_custody_unreconciled',
+      result: 'self-finalized',
+      delegated_runs_settled: 0,
+    });
 
     await createReconciler(ledger).clear('t-fast');
 
     expect(await rowOf(ledger, 't-fast')).toMatchObject({
-      status: 'failed', reason_code: 'delegated_custody_unreconciled', result: 'self-finalized', delegated_runs_settled: 0,
-      delegated_runs_unreconciled: [], delegate_terminal_reconciliation: { trigger: 'kill_path_clear' },
+      status: 'failed',
+      reason_code: 'delegated_custody_unreconciled',
+      result: 'self-finalized',
+      delegated_runs_settled: 0,
+      delegated_runs_unreconciled: [],
+      delegate_terminal_reconciliation: { trigger: 'kill_path_clear' },
     });
   });
 
@@ -149,18 +193,32 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
     const evidence = { ...counters(1, 0), subscription_cost_usd: null };
     await ledger.append([started('run-1', 't-late')]);
     await putRow(ledger, {
-      ...failedRow('t-late', ['run-1']), ...counters(1, 0), actual_substrate: 'harness_attempted',
-      subagent_envelope: { executor_route: 'claude', effective_executor: 'harness', actual_substrate: 'harness_attempted', execution_evidence: evidence },
+      ...failedRow('t-late', ['run-1']),
+      ...counters(1, 0),
+      actual_substrate: 'harness_attempted',
+      subagent_envelope: {
+        executor_route: 'claude',
+        effective_executor: 'harness',
+        actual_substrate: 'harness_attempted',
+        execution_evidence: evidence,
+      },
     });
     await ledger.append([settled('run-1')]);
 
     expect(await createReconciler(ledger).clear('t-late')).toMatchObject({ refreshed: true });
 
     expect(await rowOf(ledger, 't-late')).toMatchObject({
-      reason_code: 'provider_unavailable', delegated_runs_unreconciled: [], actual_substrate: 'harness_used',
-      delegated_runs_settled: 0, delegated_runs_succeeded: 0, subagent_envelope: { executor_route: 'claude', effective_executor: 'harness' },
+      reason_code: 'provider_unavailable',
+      delegated_runs_unreconciled: [],
+      actual_substrate: 'harness_used',
+      delegated_runs_settled: 0,
+      delegated_runs_succeeded: 0,
+      subagent_envelope: { executor_route: 'claude', effective_executor: 'harness' },
     });
-    expect(await evidenceIn(ledger, 't-late')).toMatchObject({ delegated_runs_succeeded: 1, subscription_cost_usd: 1.25 });
+    expect(await evidenceIn(ledger, 't-late')).toMatchObject({
+      delegated_runs_succeeded: 1,
+      subscription_cost_usd: 1.25,
+    });
   });
 
   test('S21: a task that never delegated is not touched', async () => {
@@ -183,7 +241,9 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
     await reconciler.backfill();
     await reconciler.sweep();
 
-    const events = (await collect(ledger.read())).map((item) => item.event).filter((event) => EVIDENCE_TYPES.includes(event.type));
+    const events = (await collect(ledger.read()))
+      .map((item) => item.event)
+      .filter((event) => EVIDENCE_TYPES.includes(event.type));
     expect(events.map((event) => [event.type, event['task_id'], event['trigger']])).toEqual([
       ['custody.reconciled', 't-1', 'boot_backfill'],
       ['custody.unreconciled', 't-2', 'boot_backfill'],
@@ -208,7 +268,10 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
     await putRow(ledger, failedRow('t-1', ['run-1']));
     const reconciler = createReconciler(ledger);
     await reconciler.backfill();
-    expect(await envelopeOf(ledger, 't-1')).toMatchObject({ unreconciled: [], deferred_project_retirements: ['run-1'] });
+    expect(await envelopeOf(ledger, 't-1')).toMatchObject({
+      unreconciled: [],
+      deferred_project_retirements: ['run-1'],
+    });
 
     await ledger.append([{ type: 'project.retired', run_id: 'run-1', project_id: 'p-1' }]);
 
@@ -230,7 +293,10 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
   test('V2 and ruling 5: when only the evidence was stale, the envelope keeps its trigger and one event tells', async () => {
     const { ledger } = await kind.open();
     await ledger.append([started('run-1', 't-1'), settled('run-1')]);
-    await putRow(ledger, failedRow('t-1', ['run-1'], { subagent_envelope: { execution_evidence: counters(1, 0) } }));
+    await putRow(
+      ledger,
+      failedRow('t-1', ['run-1'], { subagent_envelope: { execution_evidence: counters(1, 0) } }),
+    );
     const reconciler = createReconciler(ledger);
     await reconciler.clear('t-1');
     const head = await ledger.head();
@@ -239,9 +305,15 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
 
     expect(await reconciler.backfill()).toMatchObject({ refreshed: ['t-1'] });
 
-    expect(await evidenceIn(ledger, 't-1')).toMatchObject({ delegated_runs_started: 2, delegated_runs_failed: 1, subscription_cost_usd: null });
+    expect(await evidenceIn(ledger, 't-1')).toMatchObject({
+      delegated_runs_started: 2,
+      delegated_runs_failed: 1,
+      subscription_cost_usd: null,
+    });
     expect(await envelopeOf(ledger, 't-1')).toMatchObject({ trigger: 'kill_path_clear' });
-    const told = (await collect(ledger.read({ after: head.seq }))).filter(({ event }) => EVIDENCE_TYPES.includes(event.type));
+    const told = (await collect(ledger.read({ after: head.seq }))).filter(({ event }) =>
+      EVIDENCE_TYPES.includes(event.type),
+    );
     expect(told).toHaveLength(1);
   });
 
@@ -256,6 +328,9 @@ describe.each(STORES)('terminal rows on $name', (kind) => {
     await ledger.append([started('run-1', 't-2', { source: 'review_substrate.panel' })]);
 
     expect(await reconciler.backfill()).toMatchObject({ refreshed: ['t-1'] });
-    expect(await evidenceIn(ledger, 't-1')).toMatchObject({ delegated_runs_started: 0, delegated_runs_succeeded: 0 });
+    expect(await evidenceIn(ledger, 't-1')).toMatchObject({
+      delegated_runs_started: 0,
+      delegated_runs_succeeded: 0,
+    });
   });
 });

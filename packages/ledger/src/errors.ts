@@ -6,7 +6,10 @@ export abstract class LedgerError extends Error {
   /** The facts of the case, as printed in the CLI's `error` object. */
   readonly facts: Readonly<Record<string, unknown>>;
 
-  constructor(message: string, options: { hint: string; facts?: Readonly<Record<string, unknown>>; cause?: unknown }) {
+  constructor(
+    message: string,
+    options: { hint: string; facts?: Readonly<Record<string, unknown>>; cause?: unknown },
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.hint = options.hint;
     this.facts = options.facts ?? {};

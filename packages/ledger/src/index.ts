@@ -1,92 +1,132 @@
-export { openLedger } from './open-ledger.ts';
-export type { OpenLedgerOptions } from './open-ledger.ts';
-export { importInto } from './import-events.ts';
-export type { ImportOptions, ImportProblem, ImportProgress, ImportResult } from './import/import-result.ts';
-export { openJournals } from './open-journals.ts';
-export type { OpenJournalsOptions } from './open-journals.ts';
-export { diskJournalFiles } from './adapters/journal/disk-journal-files.ts';
 export type { JournalSeam } from './adapters/journal/disk-journal-files.ts';
-export { createLedger } from './shell/ledger.ts';
-export type { Ledger } from './shell/ledger.ts';
-
-export {
-  BusyError, InvalidEventError, InvalidRowError, JournalError, LedgerError, RowFrozenError, StoreError, UsageError,
-} from './errors.ts';
-export type { InvalidEventCode, StoreErrorCode } from './errors.ts';
-
-export { EVENT_TYPES, isKnownType } from './core/event-types.ts';
-export type { EventType } from './core/event-types.ts';
-export { EVENT_SCHEMAS } from './core/event-schema.ts';
-export { parseNewEvent } from './core/parse-event.ts';
-export { splitPrintedLine, toPrintedLine } from './core/recorded-event.ts';
-export type { NewEvent, RecordedEvent, StoredEvent } from './core/recorded-event.ts';
-export { chainHash, GENESIS_HASH } from './core/event-hash.ts';
+export { diskJournalFiles } from './adapters/journal/disk-journal-files.ts';
 export type { AppendRequest, PlacedEvent } from './core/append-plan.ts';
 export type { AppendResult } from './core/append-result.ts';
-
-export { compareCodePoints, isJsonObject, isSameJson, textOf, textsOf } from './core/json.ts';
-export type { JsonObject, JsonValue } from './core/json.ts';
-export { isId } from './core/ids.ts';
-export { parseRawObject, printRawObject } from './core/raw-json.ts';
-export { normalizeTime, toEpochMillis } from './core/time.ts';
-
-export { CustodyFold } from './core/custody-fold.ts';
-export { taskCustodyOf } from './core/task-custody.ts';
-export { factOf, isReviewOwned } from './core/run-record.ts';
-export type { RunRecord } from './core/run-record.ts';
-export { invocationState, isPending, isPersistentInvocation, isReviewInvocation } from './core/invocation.ts';
-export type { InvocationRecord } from './core/invocation.ts';
-export {
-  deferredProjectRetirements, evidenceOf, isOpen, isOutputUnread, isPatchOwed, isRegistrationOwned, openAttemptIds, openRunIds,
-  pendingInvocationIds, terminalReceipts, undisposedPatchRunIds,
-} from './core/obligations.ts';
-export type { TaskCustody, TerminalReceipt } from './core/obligations.ts';
-export { COUNTERS, substrateOf, toEvidenceJson } from './core/run-evidence.ts';
-export type { ExecutionEvidence, Substrate } from './core/run-evidence.ts';
-export { boundDetail, isFaultOpen } from './core/containment.ts';
 export type { ContainmentRecord } from './core/containment.ts';
-export { isTerminalStatus, joinRow, LIVE_ENVELOPE_KEYS, LIVE_KEYS, mergeRow, parseTaskRow, printTaskRow, splitRow, toTaskRow, withLiveFields } from './core/task-row.ts';
-export type { LiveFields, RowMerge, TaskRow } from './core/task-row.ts';
-export { parseStoreUrl } from './core/store-url.ts';
-export type { JsonlDialect, StoreLocation } from './core/store-url.ts';
+export { boundDetail, isFaultOpen } from './core/containment.ts';
+export { CustodyFold } from './core/custody-fold.ts';
+export type { ReplicaLookup, RowLookup } from './core/effective-row.ts';
+export { childDrivesOf, effectiveRow } from './core/effective-row.ts';
+export { chainHash, GENESIS_HASH } from './core/event-hash.ts';
+export { EVENT_SCHEMAS } from './core/event-schema.ts';
+export type { EventType } from './core/event-types.ts';
 
+export { EVENT_TYPES, isKnownType } from './core/event-types.ts';
+export { frameHandoff, handoffOf } from './core/handoff.ts';
+export { isId } from './core/ids.ts';
+export type { InvocationRecord } from './core/invocation.ts';
+export { invocationState, isPending, isPersistentInvocation, isReviewInvocation } from './core/invocation.ts';
+export type { JsonObject, JsonValue } from './core/json.ts';
+export { compareCodePoints, isJsonObject, isSameJson, textOf, textsOf } from './core/json.ts';
+export type { WorkerExit } from './core/managed/decide-exit.ts';
+export type { SeenRun } from './core/managed/decide-release.ts';
+export type { Refusal, RefusalReason } from './core/managed/decision.ts';
+export { closingOutcome, isManagedEvent, isManagedType } from './core/managed/managed-event.ts';
+export type {
+  Attempt,
+  BlockKind,
+  Lease,
+  ManagedTask,
+  ProcessIdentity,
+  RunOutcome,
+  TaskStatus,
+} from './core/managed/managed-task.ts';
+export { BLOCK_KINDS, RUN_OUTCOMES } from './core/managed/managed-task.ts';
+export type { ManagedSettings } from './core/managed/scope.ts';
+export { DEFAULT_SETTINGS } from './core/managed/scope.ts';
+export { parseSettings, SETTINGS_DOCUMENT } from './core/managed/settings.ts';
+export { noticeOf } from './core/notice.ts';
+export type { TaskCustody, TerminalReceipt } from './core/obligations.ts';
+export {
+  deferredProjectRetirements,
+  evidenceOf,
+  isOpen,
+  isOutputUnread,
+  isPatchOwed,
+  isRegistrationOwned,
+  openAttemptIds,
+  openRunIds,
+  pendingInvocationIds,
+  terminalReceipts,
+  undisposedPatchRunIds,
+} from './core/obligations.ts';
+export { parseNewEvent } from './core/parse-event.ts';
+export { parseRawObject, printRawObject } from './core/raw-json.ts';
+export type { NewEvent, RecordedEvent, StoredEvent } from './core/recorded-event.ts';
+export { splitPrintedLine, toPrintedLine } from './core/recorded-event.ts';
+export type { ExecutionEvidence, Substrate } from './core/run-evidence.ts';
+export { COUNTERS, substrateOf, toEvidenceJson } from './core/run-evidence.ts';
+export type { RunRecord } from './core/run-record.ts';
+export { factOf, isReviewOwned } from './core/run-record.ts';
+export type { JsonlDialect, StoreLocation } from './core/store-url.ts';
+export { parseStoreUrl } from './core/store-url.ts';
+export { taskCustodyOf } from './core/task-custody.ts';
+export type { LiveFields, RowMerge, TaskRow } from './core/task-row.ts';
+export {
+  isTerminalStatus,
+  joinRow,
+  LIVE_ENVELOPE_KEYS,
+  LIVE_KEYS,
+  mergeRow,
+  parseTaskRow,
+  printTaskRow,
+  splitRow,
+  toTaskRow,
+  withLiveFields,
+} from './core/task-row.ts';
+export { normalizeTime, toEpochMillis } from './core/time.ts';
+export type { InvalidEventCode, StoreErrorCode } from './errors.ts';
+export {
+  BusyError,
+  InvalidEventError,
+  InvalidRowError,
+  JournalError,
+  LedgerError,
+  RowFrozenError,
+  StoreError,
+  UsageError,
+} from './errors.ts';
+export type { ImportOptions, ImportProblem, ImportProgress, ImportResult } from './import/import-result.ts';
+export { importInto } from './import-events.ts';
+export type { OpenJournalsOptions } from './open-journals.ts';
+export { openJournals } from './open-journals.ts';
+export type { OpenLedgerOptions } from './open-ledger.ts';
+export { openLedger } from './open-ledger.ts';
 export type { Clock, NewId } from './ports/clock.ts';
 export type { CustodyReader, CustodyTotals } from './ports/custody-reader.ts';
 export type { AppendOutcome, EventQuery, EventStore, Head } from './ports/event-store.ts';
-export type { Leadership, LeaderStore } from './ports/leader-store.ts';
+export type { JournalFiles } from './ports/journal-files.ts';
+export type { LeaderStore, Leadership } from './ports/leader-store.ts';
 export type { LedgerStore, VerifyOptions, VerifyProblem, VerifyReport } from './ports/ledger-store.ts';
+export type { RaisedEpoch } from './ports/managed-store.ts';
+export type { ProcessControl, ProcessState } from './ports/process-control.ts';
+export type { ReplicaReader } from './ports/replica-reader.ts';
 export type { SettleScan, SettleScanResult, StateStore } from './ports/settle-scan.ts';
 export type {
-  ConfirmedRow, LoadedRow, OwnTaskRows, RowProblem, RowPutResult, RowUpdate, RowUpdateResult, TaskRows,
+  ConfirmedRow,
+  LoadedRow,
+  OwnTaskRows,
+  RowProblem,
+  RowPutResult,
+  RowUpdate,
+  RowUpdateResult,
+  TaskRows,
 } from './ports/task-rows.ts';
-
-export { closingOutcome, isManagedEvent, isManagedType } from './core/managed/managed-event.ts';
-export { BLOCK_KINDS, RUN_OUTCOMES } from './core/managed/managed-task.ts';
-export type {
-  Attempt, BlockKind, Lease, ManagedTask, ProcessIdentity, RunOutcome, TaskStatus,
-} from './core/managed/managed-task.ts';
-export type { Refusal, RefusalReason } from './core/managed/decision.ts';
-export type { WorkerExit } from './core/managed/decide-exit.ts';
-export type { SeenRun } from './core/managed/decide-release.ts';
-export { DEFAULT_SETTINGS } from './core/managed/scope.ts';
-export type { ManagedSettings } from './core/managed/scope.ts';
-export { parseSettings, SETTINGS_DOCUMENT } from './core/managed/settings.ts';
-export type { NewChild, NewTask, OperatorCompleted, ManagedTasks, TaskDone } from './shell/managed-tasks.ts';
-export type {
-  Claimed, HeldRun, HeldTask, ManagedRuns, NothingClaimed, RunCompleted, RunCompletion,
-} from './shell/managed-runs.ts';
-export type { ManagedLeases, Requeued, RunningTask } from './shell/managed-leases.ts';
-export type { RunReport } from './shell/list-runs.ts';
-export type { Reclaimed } from './shell/reclaim-run.ts';
-export type { RaisedEpoch } from './ports/managed-store.ts';
 export type { JournalEntry, Journals, RecoveryReport } from './shell/journals.ts';
-export type { RecoveredFile } from './shell/recover-journal.ts';
-export type { JournalFiles } from './ports/journal-files.ts';
-export type { ProcessControl, ProcessState } from './ports/process-control.ts';
-
-export { childDrivesOf, effectiveRow } from './core/effective-row.ts';
-export type { ReplicaLookup, RowLookup } from './core/effective-row.ts';
-export { frameHandoff, handoffOf } from './core/handoff.ts';
-export { noticeOf } from './core/notice.ts';
-export type { ReplicaReader } from './ports/replica-reader.ts';
+export type { Ledger } from './shell/ledger.ts';
+export { createLedger } from './shell/ledger.ts';
+export type { RunReport } from './shell/list-runs.ts';
+export type { ManagedLeases, Requeued, RunningTask } from './shell/managed-leases.ts';
+export type {
+  Claimed,
+  HeldRun,
+  HeldTask,
+  ManagedRuns,
+  NothingClaimed,
+  RunCompleted,
+  RunCompletion,
+} from './shell/managed-runs.ts';
+export type { ManagedTasks, NewChild, NewTask, OperatorCompleted, TaskDone } from './shell/managed-tasks.ts';
 export { readEffectiveRow } from './shell/read-effective-row.ts';
+export type { Reclaimed } from './shell/reclaim-run.ts';
+export type { RecoveredFile } from './shell/recover-journal.ts';

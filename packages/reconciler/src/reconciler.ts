@@ -1,23 +1,23 @@
-import type { JsonObject, Journals, Ledger, TaskRows } from '@custody/ledger';
+import type { Journals, JsonObject, Ledger, TaskRows } from '@custody/ledger';
 import { hostWait } from './adapters/host-timer.ts';
 import { noGateway } from './adapters/no-gateway.ts';
 import type { BackfillReport, ClearReport, PassOptions, PlanChanged, SweepReport } from './core/reports.ts';
 import { toSchedule } from './core/schedule.ts';
-import { silentLog } from './ports/pass-log.ts';
-import type { PassLog } from './ports/pass-log.ts';
 import type { LiveTaskIds } from './ports/live-tasks.ts';
+import type { PassLog } from './ports/pass-log.ts';
+import { silentLog } from './ports/pass-log.ts';
 import type { RunGatewayFactory } from './ports/run-gateway.ts';
 import type { Wait } from './ports/timer.ts';
-import { allTaskIds, auditTasks } from './shell/audit-tasks.ts';
 import type { AuditReport } from './shell/audit-tasks.ts';
+import { allTaskIds, auditTasks } from './shell/audit-tasks.ts';
 import { backfill } from './shell/backfill.ts';
 import { clearTask } from './shell/clear-task.ts';
 import { recordFailures } from './shell/failure-log.ts';
-import type { SettlePorts } from './shell/orphan-context.ts';
 import type { HealContext } from './shell/heal-rows.ts';
+import type { SettlePorts } from './shell/orphan-context.ts';
 import { runLoop } from './shell/run-loop.ts';
-import { readStats, recordPass } from './shell/stats.ts';
 import type { Stats } from './shell/stats.ts';
+import { readStats, recordPass } from './shell/stats.ts';
 import { sweep } from './shell/sweep.ts';
 
 /** What a reconciler works with; a ledger is enough. */
@@ -69,7 +69,11 @@ export function createReconciler(ledger: Ledger, options: ReconcilerOptions = {}
   const context: HealContext = { ledger, rows: options.rows ?? ledger.rows };
   const holder = options.holder ?? `reconciler-${crypto.randomUUID()}`;
 
-  async function noted<Report extends BackfillReport | SweepReport | PlanChanged>(name: string, report: Report, tried: readonly string[]): Promise<Report> {
+  async function noted<Report extends BackfillReport | SweepReport | PlanChanged>(
+    name: string,
+    report: Report,
+    tried: readonly string[],
+  ): Promise<Report> {
     if ('outcome' in report || report.plan !== undefined) return report;
     const now = new Date(ledger.clock.now()).toISOString();
     await recordFailures(ledger.state, { tried, failed: report.failed, now });
@@ -97,12 +101,18 @@ export function createReconciler(ledger: Ledger, options: ReconcilerOptions = {}
     },
     clear: (taskId, pass = {}) => clearTask(context, taskId, pass),
     audit: async (taskIds, { all = false } = {}) =>
-      auditTasks(context, taskIds !== undefined && taskIds.length > 0 ? taskIds : all ? await allTaskIds(ledger) : null),
+      auditTasks(
+        context,
+        taskIds !== undefined && taskIds.length > 0 ? taskIds : all ? await allTaskIds(ledger) : null,
+      ),
     stats: () => readStats(ledger),
     run: async (run) =>
       runLoop({
         passes: { backfill: () => reconciler.backfill(), sweep: () => reconciler.sweep() },
-        schedule: run.once === true && run.every === undefined && run.cron === undefined ? toSchedule({ every: '30s' }) : toSchedule(run),
+        schedule:
+          run.once === true && run.every === undefined && run.cron === undefined
+            ? toSchedule({ every: '30s' })
+            : toSchedule(run),
         leaders: ledger.leaders,
         holder,
         clock: ledger.clock,

@@ -1,9 +1,15 @@
 import type { TerminalReceipt } from '@custody/ledger';
-import { audit, evidenceEvent } from '@custody/reconciler';
 import type { AuditFailure, AuditSource } from '@custody/reconciler';
+import { audit, evidenceEvent } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
 
-const receipt: TerminalReceipt = { run_id: 'run-1', state: 'succeeded', model: '', profile_id: '', selected_subagent_id: '' };
+const receipt: TerminalReceipt = {
+  run_id: 'run-1',
+  state: 'succeeded',
+  model: '',
+  profile_id: '',
+  selected_subagent_id: '',
+};
 
 const full: AuditSource = {
   readable: true,
@@ -21,8 +27,15 @@ function broken(): never {
 describe('an audit', () => {
   test('lists open runs, then invocations, then patches; retirements are disclosed and never owed', () => {
     expect(audit('t-1', 'audit', full)).toEqual({
-      task_id: 't-1', trigger: 'audit', outcomes: [], audit_status: 'ok', open_run_ids: ['run-2'], pending_invocation_ids: ['inv-1'],
-      undisposed_patch_run_ids: ['run-1'], terminal_runs: [receipt], deferred_project_retirements: ['run-1'],
+      task_id: 't-1',
+      trigger: 'audit',
+      outcomes: [],
+      audit_status: 'ok',
+      open_run_ids: ['run-2'],
+      pending_invocation_ids: ['inv-1'],
+      undisposed_patch_run_ids: ['run-1'],
+      terminal_runs: [receipt],
+      deferred_project_retirements: ['run-1'],
       unreconciled: ['run-2', 'invocation:inv-1', 'patch:run-1'],
     });
   });
@@ -38,7 +51,10 @@ describe('an audit', () => {
 
   test.each(failures)('fails closed with %s, one token and no lists', (why, fault) => {
     expect(audit('t-1', 'boot_backfill', { ...full, ...fault })).toEqual({
-      task_id: 't-1', trigger: 'boot_backfill', outcomes: [], audit_status: 'failed',
+      task_id: 't-1',
+      trigger: 'boot_backfill',
+      outcomes: [],
+      audit_status: 'failed',
       unreconciled: [`delegated_run_state_unknown:${why}`],
     });
   });
@@ -50,14 +66,20 @@ describe('an audit', () => {
   });
 
   test('A2: without a task id it fails closed', () => {
-    expect(audit('', 'terminal_boundary', full).unreconciled).toEqual(['delegated_run_state_unknown:missing_task_id']);
+    expect(audit('', 'terminal_boundary', full).unreconciled).toEqual([
+      'delegated_run_state_unknown:missing_task_id',
+    ]);
   });
 
   test('A1: the evidence of a failed audit carries its flavour', () => {
     const event = evidenceEvent(audit('t-1', 'sweep_refresh', { ...full, readable: false }));
 
     expect(event).toMatchObject({
-      type: 'custody.unreconciled', task_id: 't-1', trigger: 'sweep_refresh', flavor: 'audit_failed', audit_status: 'failed',
+      type: 'custody.unreconciled',
+      task_id: 't-1',
+      trigger: 'sweep_refresh',
+      flavor: 'audit_failed',
+      audit_status: 'failed',
       run_ids: ['delegated_run_state_unknown:custody_log_unreadable'],
     });
   });

@@ -73,7 +73,9 @@ function findProblem(
     if (event.type === 'run.started') startedHere.add(textOf(event, 'run_id'));
     const problem =
       findConflict(event, index, { known, here }) ??
-      (accepted === true ? null : (findOrphan(event, index, { fold, startedHere }) ?? findIntrusion(event, index, fold)));
+      (accepted === true
+        ? null
+        : (findOrphan(event, index, { fold, startedHere }) ?? findIntrusion(event, index, fold)));
     if (problem !== null) return problem;
     if (event.id !== undefined) here.set(event.id, event);
   }
@@ -86,7 +88,8 @@ function findConflict(
   ids: { readonly known: ReadonlyMap<string, RecordedEvent>; readonly here: ReadonlyMap<string, NewEvent> },
 ): InvalidEventError | null {
   if (event.id === undefined) return null;
-  const recorded = ids.known.get(event.id) ?? (ids.here.get(event.id) as RecordedEvent | undefined);
+  const recorded: (NewEvent & { readonly seq?: number }) | undefined =
+    ids.known.get(event.id) ?? ids.here.get(event.id);
   if (recorded === undefined || isSameEvent(recorded, event)) return null;
   return new InvalidEventError('event_id_conflict', `the id ${event.id} already stands for another event`, {
     field: 'id',
@@ -104,12 +107,16 @@ function findOrphan(
   const runId = textOf(event, 'run_id');
   if (!NEEDS_TASK.has(event.type) || event.task_id !== undefined || runs.startedHere.has(runId)) return null;
   if (runs.fold.runs.get(runId)?.started === true) return null;
-  return new InvalidEventError('invalid_event', `task_id is missing, and the ledger has no start of run ${runId} to take it from`, {
-    field: 'task_id',
-    index,
-    hint: 'An end that arrives before its start must name its task; it is remembered until the start comes.',
-    facts: { run_id: runId },
-  });
+  return new InvalidEventError(
+    'invalid_event',
+    `task_id is missing, and the ledger has no start of run ${runId} to take it from`,
+    {
+      field: 'task_id',
+      index,
+      hint: 'An end that arrives before its start must name its task; it is remembered until the start comes.',
+      facts: { run_id: runId },
+    },
+  );
 }
 
 /** The start and the end of a managed attempt are written by commands on its task, under its fence. */
@@ -127,12 +134,20 @@ function findIntrusion(event: NewEvent, index: number, fold: CustodyFold): Inval
 
 function placeAll(
   request: AppendRequest,
-  state: { readonly context: AppendContext; readonly known: Map<string, RecordedEvent>; readonly stored: StoredEvent[] },
+  state: {
+    readonly context: AppendContext;
+    readonly known: Map<string, RecordedEvent>;
+    readonly stored: StoredEvent[];
+  },
 ): readonly PlacedEvent[] {
   return request.events.map((event, index) => {
     const twin = event.id === undefined ? undefined : state.known.get(event.id);
     if (twin !== undefined) return { id: twin.id, seq: twin.seq, duplicate: true };
-    const placed = placeOne(event, { exact: request.exact?.[index], accepted: request.accepted === true }, state);
+    const placed = placeOne(
+      event,
+      { exact: request.exact?.[index], accepted: request.accepted === true },
+      state,
+    );
     state.stored.push(placed);
     state.known.set(placed.event.id, placed.event);
     state.context.fold.apply(placed.event);
@@ -148,11 +163,15 @@ function placeOne(
 ): StoredEvent {
   const last = stored.at(-1)?.event ?? context.head;
   const seq = last.seq + 1;
-  if (exact !== undefined && exact.event.seq === seq && chainHash(last.hash, exact.text) === exact.event.hash) return exact;
+  if (exact !== undefined && exact.event.seq === seq && chainHash(last.hash, exact.text) === exact.event.hash)
+    return exact;
   const owner = event.task_id ?? (accepted ? undefined : ownerOf(event, context.fold));
   const complete = owner === undefined ? event : { ...event, task_id: owner };
   return chainEvent(complete, event.id ?? context.newId(), {
-    seq, previousHash: last.hash, recordedAt: context.recordedAt, epoch: context.head.epoch,
+    seq,
+    previousHash: last.hash,
+    recordedAt: context.recordedAt,
+    epoch: context.head.epoch,
   });
 }
 

@@ -25,8 +25,11 @@ export function foldContainment(record: ContainmentRecord, event: RecordedEvent)
     case 'containment.fault':
       if (isOlder(event.at, record.fault_at)) return record;
       return {
-        ...record, task_id: textOf(event, 'task_id'), reason: textOf(event, 'reason'),
-        detail: textOf(event, 'detail'), fault_at: event.at,
+        ...record,
+        task_id: textOf(event, 'task_id'),
+        reason: textOf(event, 'reason'),
+        detail: textOf(event, 'detail'),
+        fault_at: event.at,
       };
     case 'containment.resolved':
     case 'run.settled':

@@ -1,15 +1,15 @@
-import { emptyContainment, foldContainment } from './containment.ts';
 import type { ContainmentRecord } from './containment.ts';
+import { emptyContainment, foldContainment } from './containment.ts';
 import { foldRun } from './fold-run.ts';
-import { emptyInvocation, foldInvocation } from './invocation.ts';
 import type { InvocationRecord } from './invocation.ts';
-import { textOf } from './json.ts';
+import { emptyInvocation, foldInvocation } from './invocation.ts';
 import type { JsonObject } from './json.ts';
+import { textOf } from './json.ts';
 import type { RecordedEvent } from './recorded-event.ts';
-import { emptyEvidence, emptyTaskFacts, foldEvidence, foldTaskFacts } from './run-evidence.ts';
 import type { RunEvidence, TaskFacts } from './run-evidence.ts';
-import { emptyRun } from './run-record.ts';
+import { emptyEvidence, emptyTaskFacts, foldEvidence, foldTaskFacts } from './run-evidence.ts';
 import type { RunRecord } from './run-record.ts';
+import { emptyRun } from './run-record.ts';
 
 /** The key of a {@link RunEvidence} in a map. */
 export function evidenceKey(taskId: string, runId: string): string {
@@ -28,10 +28,26 @@ export type UnplacedEvent = JsonObject & { readonly type: string };
 
 /** Types that no record depends on. */
 const INERT = new Set([
-  'custody.unreconciled', 'custody.reconciled', 'ledger.checkpoint', 'ledger.epoch_raised', 'task.recorded',
+  'custody.unreconciled',
+  'custody.reconciled',
+  'ledger.checkpoint',
+  'ledger.epoch_raised',
+  'task.recorded',
   // Of the events of managed tasks only those that end a run change what is owed.
-  'task.created', 'task.linked', 'task.assigned', 'task.commented', 'task.unblocked', 'task.specified', 'task.decomposed',
-  'task.promoted', 'task.gave_up', 'run.pushed', 'run.submitted', 'claim.extended', 'claim.deferred', 'lease.restamped',
+  'task.created',
+  'task.linked',
+  'task.assigned',
+  'task.commented',
+  'task.unblocked',
+  'task.specified',
+  'task.decomposed',
+  'task.promoted',
+  'task.gave_up',
+  'run.pushed',
+  'run.submitted',
+  'claim.extended',
+  'claim.deferred',
+  'lease.restamped',
 ]);
 
 /** What must be in the fold before the events are applied. Projects are looked up in a second step. */
@@ -54,8 +70,10 @@ export function projectKeys(events: readonly UnplacedEvent[], fold: CustodyFold)
   const projects = new Set<string>();
   if (!events.some((event) => event.type === 'project.retired')) return projects;
   for (const event of events) {
-    if (event.type === 'project.retired' || event.type === 'run.started') add(projects, textOf(event, 'project_id'));
-    if (event.type === 'project.retired') add(projects, fold.runs.get(textOf(event, 'run_id'))?.project_id ?? '');
+    if (event.type === 'project.retired' || event.type === 'run.started')
+      add(projects, textOf(event, 'project_id'));
+    if (event.type === 'project.retired')
+      add(projects, fold.runs.get(textOf(event, 'run_id'))?.project_id ?? '');
   }
   return projects;
 }

@@ -1,8 +1,8 @@
 import { chainHash } from './event-hash.ts';
-import { isSameJson } from './json.ts';
 import type { JsonObject } from './json.ts';
-import { toStoredText } from './recorded-event.ts';
+import { isSameJson } from './json.ts';
 import type { NewEvent, RecordedEvent, StoredEvent } from './recorded-event.ts';
+import { toStoredText } from './recorded-event.ts';
 
 /** Where a new event is put: after the head, at a time, in an epoch. */
 export interface ChainPlace {
@@ -15,7 +15,12 @@ export interface ChainPlace {
 /** Gives an event its place in the chain. */
 export function chainEvent(event: NewEvent, id: string, place: ChainPlace): StoredEvent {
   const unhashed = {
-    ...event, id, seq: place.seq, at: event.at ?? place.recordedAt, recorded_at: place.recordedAt, epoch: place.epoch,
+    ...event,
+    id,
+    seq: place.seq,
+    at: event.at ?? place.recordedAt,
+    recorded_at: place.recordedAt,
+    epoch: place.epoch,
   };
   const text = toStoredText(unhashed);
   return { text, event: { ...unhashed, hash: chainHash(place.previousHash, text) } as RecordedEvent };
@@ -31,7 +36,7 @@ function givenPart(event: JsonObject): JsonObject {
  * True if an event with a known id says the same as the recorded one: by meaning, the order of keys ignored.
  * A time or a task that the writer left to the ledger is not compared.
  */
-export function isSameEvent(recorded: RecordedEvent, offered: NewEvent): boolean {
+export function isSameEvent(recorded: JsonObject, offered: NewEvent): boolean {
   const known: Record<string, JsonObject[string]> = { ...givenPart(recorded) };
   if (offered.at === undefined) delete known['at'];
   if (offered.task_id === undefined) delete known['task_id'];

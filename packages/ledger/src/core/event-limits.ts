@@ -45,13 +45,18 @@ function nestedFault(value: object, path: readonly string[]): LimitFault | null 
     for (const [index, item] of value.entries()) {
       const place = [...path, String(index)];
       // JSON would make it null, and the event then differ from the one handed in.
-      if (item === undefined) return { field: place.join('.'), problem: 'is undefined, which JSON cannot hold' };
+      if (item === undefined)
+        return { field: place.join('.'), problem: 'is undefined, which JSON cannot hold' };
       const fault = findLimitFault(item, place);
       if (fault !== null) return fault;
     }
     return null;
   }
-  if (!isPlain(value)) return { field: path.join('.'), problem: 'is an object of a class, such as a date or a map, which JSON cannot hold' };
+  if (!isPlain(value))
+    return {
+      field: path.join('.'),
+      problem: 'is an object of a class, such as a date or a map, which JSON cannot hold',
+    };
   for (const [key, item] of Object.entries(value as Record<string, JsonValue>)) {
     const place = [...path, key];
     if (key === '__proto__') return { field: place.join('.'), problem: 'is a reserved key' };

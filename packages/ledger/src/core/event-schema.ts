@@ -3,11 +3,13 @@ import type { EventType } from './event-types.ts';
 import { ID_PATTERN } from './ids.ts';
 import { CLAIM_SCHEMA, MANAGED_SCHEMAS } from './managed/managed-schema.ts';
 
-const ID_RULE = 'must be a string of 1 to 128 characters: letters, digits and _ . : -, starting with a letter or digit';
+const ID_RULE =
+  'must be a string of 1 to 128 characters: letters, digits and _ . : -, starting with a letter or digit';
 
 function refuseNonText(value: unknown): string {
   if (value === undefined) return 'is missing';
-  if (typeof value === 'number') return `is a number (${value}); ids are strings, because large numbers lose digits`;
+  if (typeof value === 'number')
+    return `is a number (${value}); ids are strings, because large numbers lose digits`;
   return `is ${value === null ? 'null' : `a ${typeof value}`}; ${ID_RULE}`;
 }
 
@@ -17,7 +19,10 @@ const flag = z.boolean().optional();
 const object = z.record(z.string(), z.unknown()).optional();
 /** Text where absent means "not given" and the empty string is a value. */
 const nullableText = z.string().nullable().optional();
-const time = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with a zone, such as 2026-03-01T02:19:05.946Z' });
+const time = z.iso.datetime({
+  offset: true,
+  error: 'must be an ISO 8601 time with a zone, such as 2026-03-01T02:19:05.946Z',
+});
 
 /** The end of a run, as its executor reported it. */
 export const RUN_STATES = ['succeeded', 'failed', 'cancelled', 'interrupted'] as const;
@@ -32,32 +37,81 @@ const project = { project_id: text, project_owned: flag, project_persistent: fla
 const lineage = { root_task_id: text, parent_task_id: text, category: text, source: text };
 const review = { review_skill: text, review_wave_id: text, review_slot_id: text };
 const workspace = {
-  snapshot_id: text, execution_root: text, execution_binding_fingerprint: text, baseline_sha: text, target_root: text,
-  authority_source: text, continuation_of: text, capture_id: text, snapshot_task_id: text, resource_ref: object,
+  snapshot_id: text,
+  execution_root: text,
+  execution_binding_fingerprint: text,
+  baseline_sha: text,
+  target_root: text,
+  authority_source: text,
+  continuation_of: text,
+  capture_id: text,
+  snapshot_task_id: text,
+  resource_ref: object,
 };
 const order = {
-  config_fingerprint: text, work_order_fingerprint: text, work_order_coverage: text, authority_fingerprint: text,
-  work_order_source_request: object, selected_subagent_id: text, idempotency_key: text, route: text,
+  config_fingerprint: text,
+  work_order_fingerprint: text,
+  work_order_coverage: text,
+  authority_fingerprint: text,
+  work_order_source_request: object,
+  selected_subagent_id: text,
+  idempotency_key: text,
+  route: text,
 };
 
 const startRequested = {
-  ...envelope, ...project, ...lineage, ...review, ...workspace, ...order,
-  invocation_id: id, task_id: id, run_id: z.union([z.literal(''), id]).optional(),
-  surface: text, slot_id: text, operation_id: text,
-  request: z.record(z.string(), z.unknown()).nullable().optional(), request_ref: object,
+  ...envelope,
+  ...project,
+  ...lineage,
+  ...review,
+  ...workspace,
+  ...order,
+  invocation_id: id,
+  task_id: id,
+  run_id: z.union([z.literal(''), id]).optional(),
+  surface: text,
+  slot_id: text,
+  operation_id: text,
+  request: z.record(z.string(), z.unknown()).nullable().optional(),
+  request_ref: object,
 };
 
 const started = {
-  ...ofRun, ...project, ...lineage, ...review, ...workspace, ...order, task_id: id,
-  role: z.enum(['attempt', 'delegate']).optional(), invocation_id: text, model: text, profile_id: text, ledger_root: text,
-  access: text, mode: text, isolation: text, delegated: flag,
-  effort: nullableText, processing_preference: nullableText, row_effort: nullableText, shape: object,
-  process: object, claim: CLAIM_SCHEMA.optional(),
+  ...ofRun,
+  ...project,
+  ...lineage,
+  ...review,
+  ...workspace,
+  ...order,
+  task_id: id,
+  role: z.enum(['attempt', 'delegate']).optional(),
+  invocation_id: text,
+  model: text,
+  profile_id: text,
+  ledger_root: text,
+  access: text,
+  mode: text,
+  isolation: text,
+  delegated: flag,
+  effort: nullableText,
+  processing_preference: nullableText,
+  row_effort: nullableText,
+  shape: object,
+  process: object,
+  claim: CLAIM_SCHEMA.optional(),
 };
 
 const settled = {
-  ...ofRun, state: z.enum(RUN_STATES), cost_usd: z.number().nullable().optional(), cost_final: flag, spend_disclosed: flag,
-  spend_estimated: flag, model: text, credential_profile_id: text, access_profile: text, outcome_reason: text,
+  ...ofRun,
+  state: z.enum(RUN_STATES),
+  cost_usd: z.number().nullable().optional(),
+  cost_final: flag,
+  spend_disclosed: flag,
+  spend_estimated: flag,
+  model: text,
+  credential_profile_id: text,
+  access_profile: text,
+  outcome_reason: text,
 };
 
 const fault = { ...ofRun, reason: text, detail: text };
@@ -69,7 +123,13 @@ const list = z.array(z.string());
  */
 export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   'run.start_requested': z.looseObject(startRequested),
-  'run.start_failed': z.looseObject({ ...envelope, invocation_id: id, run_id: z.union([z.literal(''), id]).optional(), definite: z.boolean(), reason: text }),
+  'run.start_failed': z.looseObject({
+    ...envelope,
+    invocation_id: id,
+    run_id: z.union([z.literal(''), id]).optional(),
+    definite: z.boolean(),
+    reason: text,
+  }),
   'run.start_blocked': z.looseObject({ ...envelope, task_id: id, reason: text }),
   'run.startup_fault': z.looseObject({ ...envelope, task_id: id, reason: text }),
   'run.nudge_injected': z.looseObject({ ...envelope, task_id: id }),
@@ -81,7 +141,13 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   'run.cancel_outcome': z.looseObject({ ...ofRun, outcome: text }),
   // Of a run, or of an invocation that has none yet.
   'run.reconciled': z.looseObject({ ...envelope, invocation_id: id.optional(), action: text }),
-  'output.spilled': z.looseObject({ ...ofRun, staged: flag, artifact: text, sha256: text, full_content: flag }),
+  'output.spilled': z.looseObject({
+    ...ofRun,
+    staged: flag,
+    artifact: text,
+    sha256: text,
+    full_content: flag,
+  }),
   'output.consumed': z.looseObject({ ...ofRun, sha256: text, reader_task_id: text }),
   'output.left_unread': z.looseObject(ofRun),
   'patch.captured': z.looseObject({ ...ofRun, snapshot_id: text }),
@@ -104,5 +170,9 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
 /** The envelope of a type that this version does not know, which must begin with `x.`. */
 export const EXTENSION_SCHEMA = z.looseObject({
   ...envelope,
-  type: z.string().regex(/^x\.[A-Za-z0-9_.:-]{1,126}$/, { error: 'must begin with x. and have at most 128 characters of A-Za-z0-9_.:-' }),
+  type: z
+    .string()
+    .regex(/^x\.[A-Za-z0-9_.:-]{1,126}$/, {
+      error: 'must begin with x. and have at most 128 characters of A-Za-z0-9_.:-',
+    }),
 });

@@ -71,10 +71,19 @@ export type EventType = keyof typeof EVENT_TYPES;
 /** Types that anybody may append; the others come from the ledger's own commands. */
 export type OpenEventType = Exclude<EventType, LedgerOwnedType>;
 
-type LedgerOwnedType = 'custody.unreconciled' | 'custody.reconciled' | 'ledger.checkpoint' | 'ledger.epoch_raised' | ManagedType;
+type LedgerOwnedType =
+  | 'custody.unreconciled'
+  | 'custody.reconciled'
+  | 'ledger.checkpoint'
+  | 'ledger.epoch_raised'
+  | ManagedType;
 
 const LEDGER_OWNED: ReadonlySet<string> = new Set<string>([
-  'custody.unreconciled', 'custody.reconciled', 'ledger.checkpoint', 'ledger.epoch_raised', ...Object.keys(MANAGED_TYPES),
+  'custody.unreconciled',
+  'custody.reconciled',
+  'ledger.checkpoint',
+  'ledger.epoch_raised',
+  ...Object.keys(MANAGED_TYPES),
 ]);
 
 /** The prefix of types that belong to users: stored, chained, listed, never folded. */

@@ -1,8 +1,8 @@
 import { isTruthy, textOf } from './json.ts';
 import { closingOutcome } from './managed/managed-event.ts';
 import type { RecordedEvent } from './recorded-event.ts';
-import { mergeStart } from './run-record.ts';
 import type { RunRecord } from './run-record.ts';
+import { mergeStart } from './run-record.ts';
 
 /**
  * Folds one event into the run that it names (docs/contracts/custody.md, 1.6).
@@ -55,7 +55,11 @@ function foldStartedRun(run: RunRecord, event: RecordedEvent): RunRecord {
     case 'patch.captured':
       return { ...run, patch_captured: true };
     case 'patch.apply_started':
-      return { ...run, patch_apply_pending: true, patch_apply_key: textOf(event, 'apply_key') || textOf(event, 'key') };
+      return {
+        ...run,
+        patch_apply_pending: true,
+        patch_apply_key: textOf(event, 'apply_key') || textOf(event, 'key'),
+      };
     case 'patch.apply_resolved':
       return { ...run, patch_apply_pending: false };
     case 'patch.disposed':
@@ -108,7 +112,9 @@ function consume(run: RunRecord, event: RecordedEvent): RunRecord {
   return {
     ...run,
     output_consumed: true,
-    output_reader_receipts: isKnownReader ? run.output_reader_receipts : [...run.output_reader_receipts, { reader_task_id: reader }],
+    output_reader_receipts: isKnownReader
+      ? run.output_reader_receipts
+      : [...run.output_reader_receipts, { reader_task_id: reader }],
   };
 }
 

@@ -25,8 +25,15 @@ export type InvocationState = 'pending' | 'started' | 'failed_definite' | 'unreq
 /** The record of an invocation of which nothing is known yet. */
 export function emptyInvocation(invocationId: string): InvocationRecord {
   return {
-    invocation_id: invocationId, requested: false, started: false, failed_definite: false,
-    task_id: '', first_seq: 0, requested_at: '', run_id: '', request_row: {},
+    invocation_id: invocationId,
+    requested: false,
+    started: false,
+    failed_definite: false,
+    task_id: '',
+    first_seq: 0,
+    requested_at: '',
+    run_id: '',
+    request_row: {},
   };
 }
 
@@ -36,8 +43,12 @@ export function foldInvocation(record: InvocationRecord, event: RecordedEvent): 
     case 'run.start_requested':
       if (record.requested) return record;
       return {
-        ...record, requested: true, task_id: textOf(event, 'task_id'),
-        first_seq: event.seq, requested_at: event.at, request_row: factsOfRequest(event),
+        ...record,
+        requested: true,
+        task_id: textOf(event, 'task_id'),
+        first_seq: event.seq,
+        requested_at: event.at,
+        request_row: factsOfRequest(event),
       };
     case 'run.start_failed':
       return event['definite'] === true ? { ...record, failed_definite: true } : record;

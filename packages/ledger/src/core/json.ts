@@ -59,5 +59,8 @@ export function isSameJson(left: JsonValue | undefined, right: JsonValue | undef
   if (!isJsonObject(left) || !isJsonObject(right)) return false;
   const keys = Object.keys(left).filter((key) => left[key] !== undefined);
   const others = Object.keys(right).filter((key) => right[key] !== undefined);
-  return keys.length === others.length && keys.every((key) => Object.hasOwn(right, key) && isSameJson(left[key], right[key]));
+  return (
+    keys.length === others.length &&
+    keys.every((key) => Object.hasOwn(right, key) && isSameJson(left[key], right[key]))
+  );
 }

@@ -1,11 +1,11 @@
-import { isPending, isReviewInvocation } from './invocation.ts';
-import type { InvocationRecord } from './invocation.ts';
-import { compareCodePoints } from './json.ts';
-import { executionEvidence } from './run-evidence.ts';
-import type { ExecutionEvidence, RunEvidence, TaskFacts } from './run-evidence.ts';
 import { RUN_STATES } from './event-schema.ts';
-import { factOf, isReviewOwned } from './run-record.ts';
+import type { InvocationRecord } from './invocation.ts';
+import { isPending, isReviewInvocation } from './invocation.ts';
+import { compareCodePoints } from './json.ts';
+import type { ExecutionEvidence, RunEvidence, TaskFacts } from './run-evidence.ts';
+import { executionEvidence } from './run-evidence.ts';
 import type { RunRecord } from './run-record.ts';
+import { factOf, isReviewOwned } from './run-record.ts';
 
 /** Everything the ledger knows of one task, at one place in the log. */
 export interface TaskCustody {
@@ -49,7 +49,9 @@ export function isRegistrationOwned(run: RunRecord): boolean {
 
 /** A settled run whose complete output nobody has read. */
 export function isOutputUnread(run: RunRecord): boolean {
-  return run.started && run.settled && run.output_artifact !== '' && run.output_complete && !run.output_consumed;
+  return (
+    run.started && run.settled && run.output_artifact !== '' && run.output_complete && !run.output_consumed
+  );
 }
 
 /** Ids of the delegated runs that are still open, review panels left out. */
@@ -80,7 +82,14 @@ export function deferredProjectRetirements(custody: TaskCustody): readonly strin
 /** Receipts of the settled delegated runs with a known end, ordered by run id. */
 export function terminalReceipts(custody: TaskCustody): readonly TerminalReceipt[] {
   return custody.runs
-    .filter((run) => run.started && run.settled && run.role === 'delegate' && !isReviewOwned(run) && isRunState(run.terminal_state))
+    .filter(
+      (run) =>
+        run.started &&
+        run.settled &&
+        run.role === 'delegate' &&
+        !isReviewOwned(run) &&
+        isRunState(run.terminal_state),
+    )
     .map((run) => ({
       run_id: run.run_id,
       state: run.terminal_state,
@@ -121,7 +130,12 @@ export function debtsOfRun(run: RunRecord): RunDebts {
   const owesRun = isOpen(run) && run.role === 'delegate' && !isReviewOwned(run);
   const owesPatch = isPatchOwed(run);
   const since = owesRun ? run.started_at : run.settled_at;
-  return { open: isOpen(run), owes_run: owesRun, owes_patch: owesPatch, owed_at: owesRun || owesPatch ? since : null };
+  return {
+    open: isOpen(run),
+    owes_run: owesRun,
+    owes_patch: owesPatch,
+    owed_at: owesRun || owesPatch ? since : null,
+  };
 }
 
 /** True if the invocation is an obligation of its task. */

@@ -2,10 +2,10 @@ import { InvalidEventError } from '../errors.ts';
 import { findLimitFault, MAX_EVENT_BYTES } from './event-limits.ts';
 import { EVENT_SCHEMAS, EXTENSION_SCHEMA } from './event-schema.ts';
 import { EXTENSION_PREFIX, isKnownType, isLedgerOwnedType } from './event-types.ts';
-import { isJsonObject } from './json.ts';
 import type { JsonObject } from './json.ts';
-import { LEDGER_KEYS } from './recorded-event.ts';
+import { isJsonObject } from './json.ts';
 import type { NewEvent } from './recorded-event.ts';
+import { LEDGER_KEYS } from './recorded-event.ts';
 import { normalizeTime } from './time.ts';
 
 /** Who hands an event in: the ledger's own shell may write types that are closed to others. */
@@ -42,12 +42,16 @@ function assertEventSize(input: JsonObject, index: number): void {
   if (text.length * 3 + ENVELOPE_BYTES <= MAX_EVENT_BYTES) return;
   const bytes = new TextEncoder().encode(text).length + ENVELOPE_BYTES;
   if (bytes <= MAX_EVENT_BYTES) return;
-  throw new InvalidEventError('event_too_large', `the event has ${bytes} bytes, the limit is ${MAX_EVENT_BYTES}`, {
-    field: null,
-    index,
-    hint: 'Store the large part elsewhere and put a reference into the event.',
-    facts: { bytes, limit: MAX_EVENT_BYTES },
-  });
+  throw new InvalidEventError(
+    'event_too_large',
+    `the event has ${bytes} bytes, the limit is ${MAX_EVENT_BYTES}`,
+    {
+      field: null,
+      index,
+      hint: 'Store the large part elsewhere and put a reference into the event.',
+      facts: { bytes, limit: MAX_EVENT_BYTES },
+    },
+  );
 }
 
 function wording(message: string | undefined): string {
@@ -73,7 +77,12 @@ function parseType(input: JsonObject, index: number, writer: EventWriter): strin
     throw invalid(index, 'type', `type ${type} is written by the ledger only`);
   }
   if (writer === 'anyone' && type === 'run.started' && input['claim'] !== undefined) {
-    throw invalid(index, 'claim', 'claim is written by the ledger only', 'Claim the task; a run of your own starts without it.');
+    throw invalid(
+      index,
+      'claim',
+      'claim is written by the ledger only',
+      'Claim the task; a run of your own starts without it.',
+    );
   }
   return type;
 }
@@ -82,7 +91,11 @@ function normalized(input: JsonObject, type: string): NewEvent {
   const event: Record<string, JsonObject[string]> = { ...input };
   if (typeof input['at'] === 'string') event['at'] = normalizeTime(input['at']) ?? input['at'];
   if (event['run_id'] === '') delete event['run_id'];
-  if (type === 'run.start_requested' && input['request'] === undefined && input['request_ref'] === undefined) {
+  if (
+    type === 'run.start_requested' &&
+    input['request'] === undefined &&
+    input['request_ref'] === undefined
+  ) {
     // Without a body nothing could be sent again, but the intent must stay visible; a reference that
     // can't be read keeps its identity, an absent one would drop the invocation (docs/contracts/custody.md, 2.1).
     event['request_ref'] = { unrecorded: true };
@@ -91,5 +104,9 @@ function normalized(input: JsonObject, type: string): NewEvent {
 }
 
 function invalid(index: number, field: string | null, message: string, hint?: string): InvalidEventError {
-  return new InvalidEventError('invalid_event', message, { field, index, ...(hint === undefined ? {} : { hint }) });
+  return new InvalidEventError('invalid_event', message, {
+    field,
+    index,
+    ...(hint === undefined ? {} : { hint }),
+  });
 }

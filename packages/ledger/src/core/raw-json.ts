@@ -1,5 +1,5 @@
-import { parseTree } from 'jsonc-parser';
 import type { Node } from 'jsonc-parser';
+import { parseTree } from 'jsonc-parser';
 
 /**
  * A JSON object as its keys and the exact texts of their values. Numbers that fit no double, escapes and
@@ -14,7 +14,8 @@ export type RawObject = ReadonlyMap<string, string>;
  */
 export function parseRawObject(text: string): RawObject {
   const value: unknown = JSON.parse(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new SyntaxError('not a JSON object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new SyntaxError('not a JSON object');
   const entries = new Map<string, string>();
   for (const property of parseTree(text)?.children ?? []) {
     const [key, item] = property.children ?? [];

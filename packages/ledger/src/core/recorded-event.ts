@@ -39,7 +39,18 @@ export const LEDGER_KEYS: ReadonlySet<string> = new Set(['seq', 'recorded_at', '
 
 /** Puts the envelope first and in a fixed order, so that equal events have equal texts. */
 export function toStoredText(event: Omit<RecordedEvent, 'hash'>): string {
-  const { seq, id, type, at, recorded_at, epoch, task_id, run_id, hash: _hash, ...payload } = event as RecordedEvent;
+  const {
+    seq,
+    id,
+    type,
+    at,
+    recorded_at,
+    epoch,
+    task_id,
+    run_id,
+    hash: _hash,
+    ...payload
+  } = event as RecordedEvent;
   return JSON.stringify({ seq, id, type, at, recorded_at, epoch, task_id, run_id, ...payload });
 }
 

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from './json.ts';
 import { compareCodePoints, isTruthy, textOf } from './json.ts';
 import type { RecordedEvent } from './recorded-event.ts';
-import { isReviewOwned, isReviewSource } from './run-record.ts';
 import type { RunRecord } from './run-record.ts';
+import { isReviewOwned, isReviewSource } from './run-record.ts';
 
 /** A text that a row disclosed, with the place where it stood first. */
 export type Disclosed = readonly [seq: number, value: string];
@@ -66,8 +66,18 @@ const MAX_ACCESS_PROFILE_LENGTH = 32;
 /** Nothing known of the run by this task's rows. */
 export function emptyEvidence(taskId: string, runId: string): RunEvidence {
   return {
-    task_id: taskId, run_id: runId, started: false, settled: false, has_verdict: false, state: '',
-    cost_usd: null, cost_estimated: false, review_owned: false, role: 'delegate', models: [], access_profiles: [],
+    task_id: taskId,
+    run_id: runId,
+    started: false,
+    settled: false,
+    has_verdict: false,
+    state: '',
+    cost_usd: null,
+    cost_estimated: false,
+    review_owned: false,
+    role: 'delegate',
+    models: [],
+    access_profiles: [],
   };
 }
 
@@ -89,7 +99,11 @@ export function foldEvidence(evidence: RunEvidence, event: RecordedEvent): RunEv
     case 'run.settled':
       return foldVerdict(evidence, event);
     case 'run.closed_absent':
-      return { ...evidence, settled: true, review_owned: evidence.review_owned || isReviewSource(event['source']) };
+      return {
+        ...evidence,
+        settled: true,
+        review_owned: evidence.review_owned || isReviewSource(event['source']),
+      };
     default:
       return evidence;
   }
@@ -132,7 +146,9 @@ function costOf(value: JsonValue | undefined): number | null {
 export function foldTaskFacts(facts: TaskFacts, event: RecordedEvent): TaskFacts {
   switch (event.type) {
     case 'run.start_requested':
-      return facts.start_attempted || isReviewSource(event['source']) ? facts : { ...facts, start_attempted: true };
+      return facts.start_attempted || isReviewSource(event['source'])
+        ? facts
+        : { ...facts, start_attempted: true };
     case 'run.start_blocked':
     case 'run.startup_fault':
       return facts.start_attempted ? facts : { ...facts, start_attempted: true };
@@ -154,7 +170,9 @@ export interface EvidenceSource {
 
 /** The live evidence of a task (docs/contracts/custody.md, 4.4). Counts speak of delegated runs only. */
 export function executionEvidence(source: EvidenceSource): ExecutionEvidence {
-  const counted = source.evidence.filter((item) => (item.started || item.settled) && isCounted(item, source.runs));
+  const counted = source.evidence.filter(
+    (item) => (item.started || item.settled) && isCounted(item, source.runs),
+  );
   const settled = counted.filter((item) => item.settled);
   const failed = settled.filter((item) => item.state !== 'succeeded');
   const cost = totalCost(settled);
@@ -164,7 +182,9 @@ export function executionEvidence(source: EvidenceSource): ExecutionEvidence {
     delegated_runs_succeeded: settled.length - failed.length,
     delegated_runs_failed: failed.length,
     delegated_runs_source_unresolved: 0,
-    delegated_run_failure_states: distinct(failed.map((item) => (item.has_verdict ? item.state : 'closed_absent'))).sort(compareCodePoints),
+    delegated_run_failure_states: distinct(
+      failed.map((item) => (item.has_verdict ? item.state : 'closed_absent')),
+    ).sort(compareCodePoints),
     subscription_cost_usd: cost,
     subscription_cost_estimated: cost !== null && settled.some((item) => item.cost_estimated),
     harness_models: inLogOrder(counted.flatMap((item) => item.models)),
@@ -223,7 +243,10 @@ export function substrateOf(evidence: ExecutionEvidence): Substrate {
 
 /** The five counters of a row, frozen at its terminal write; also the keys compared for staleness. */
 export const COUNTERS = [
-  'delegated_runs_started', 'delegated_runs_settled', 'delegated_runs_succeeded', 'delegated_runs_failed',
+  'delegated_runs_started',
+  'delegated_runs_settled',
+  'delegated_runs_succeeded',
+  'delegated_runs_failed',
   'delegated_runs_source_unresolved',
 ] as const satisfies readonly (keyof ExecutionEvidence)[];
 

@@ -63,13 +63,37 @@ export interface RunFacts {
 }
 
 /** Facts whose last start decides. */
-const LAST_WINS = ['route', 'model', 'profile_id', 'invocation_id', 'idempotency_key', 'root_task_id', 'parent_task_id', 'ledger_root', 'continuation_of'];
+const LAST_WINS = [
+  'route',
+  'model',
+  'profile_id',
+  'invocation_id',
+  'idempotency_key',
+  'root_task_id',
+  'parent_task_id',
+  'ledger_root',
+  'continuation_of',
+];
 
 /** Facts whose first non-empty value decides. */
 const FIRST_TRUTHY = [
-  'execution_root', 'execution_binding_fingerprint', 'baseline_sha', 'target_root', 'capture_id', 'snapshot_task_id',
-  'authority_source', 'selected_subagent_id', 'config_fingerprint', 'work_order_fingerprint', 'work_order_coverage',
-  'authority_fingerprint', 'category', 'source', 'review_skill', 'review_wave_id', 'review_slot_id',
+  'execution_root',
+  'execution_binding_fingerprint',
+  'baseline_sha',
+  'target_root',
+  'capture_id',
+  'snapshot_task_id',
+  'authority_source',
+  'selected_subagent_id',
+  'config_fingerprint',
+  'work_order_fingerprint',
+  'work_order_coverage',
+  'authority_fingerprint',
+  'category',
+  'source',
+  'review_skill',
+  'review_wave_id',
+  'review_slot_id',
 ];
 
 /** Facts whose first given value decides; an empty string is a value. */
@@ -82,12 +106,40 @@ const DEFAULTS: Readonly<Record<string, string>> = { category: 'subagent', sourc
 /** The record of a run of which nothing is known yet. */
 export function emptyRun(runId: string): RunRecord {
   return {
-    run_id: runId, started: false, first_seq: 0, started_at: '', role: 'delegate', managed: false, task_id: '', facts: {},
-    project_id: '', project_owned: false, project_persistent: false, resource_ref: {}, snapshot_id: '',
-    ledger_recorded: false, settled: false, settled_seq: 0, settled_at: '', terminal_state: '', terminal_reason: '', has_verdict: false, conflicting_verdicts: 0,
-    containment_disclosed: false, unread_disclosed: false,
-    output_artifact: '', output_complete: false, output_sha: '', output_consumed: false, output_reader_receipts: [],
-    patch_captured: false, patch_disposed: '', patch_apply_pending: false, patch_apply_key: '', superseded_by: '', max_seconds: 0,
+    run_id: runId,
+    started: false,
+    first_seq: 0,
+    started_at: '',
+    role: 'delegate',
+    managed: false,
+    task_id: '',
+    facts: {},
+    project_id: '',
+    project_owned: false,
+    project_persistent: false,
+    resource_ref: {},
+    snapshot_id: '',
+    ledger_recorded: false,
+    settled: false,
+    settled_seq: 0,
+    settled_at: '',
+    terminal_state: '',
+    terminal_reason: '',
+    has_verdict: false,
+    conflicting_verdicts: 0,
+    containment_disclosed: false,
+    unread_disclosed: false,
+    output_artifact: '',
+    output_complete: false,
+    output_sha: '',
+    output_consumed: false,
+    output_reader_receipts: [],
+    patch_captured: false,
+    patch_disposed: '',
+    patch_apply_pending: false,
+    patch_apply_key: '',
+    superseded_by: '',
+    max_seconds: 0,
   };
 }
 
@@ -95,7 +147,11 @@ export function emptyRun(runId: string): RunRecord {
  * Folds a start into what is known of the run (docs/contracts/custody.md, 1.4). A late repeat can't reopen
  * a settled run, drop its verdict, un-dispose its patch or own its project again.
  */
-export function mergeStart(old: RunRecord, row: JsonObject, place: { readonly seq: number; readonly at: string }): RunRecord {
+export function mergeStart(
+  old: RunRecord,
+  row: JsonObject,
+  place: { readonly seq: number; readonly at: string },
+): RunRecord {
   const known = old.started ? old : null;
   const owned = isTruthy(row['project_owned']);
   const persistent = isTruthy(row['project_persistent']);
@@ -123,15 +179,20 @@ export const BLANK_FACTS: RunFacts = mergeFacts(null, {});
 function mergeFacts(known: RunRecord | null, row: JsonObject): RunFacts {
   const facts: Record<string, string | boolean | null | JsonObject> = {};
   for (const name of LAST_WINS) facts[name] = textOf(row, name);
-  for (const name of FIRST_TRUTHY) facts[name] = known?.facts[name] || textOf(row, name) || (DEFAULTS[name] ?? '');
+  for (const name of FIRST_TRUTHY)
+    facts[name] = known?.facts[name] || textOf(row, name) || (DEFAULTS[name] ?? '');
   for (const name of FIRST_GIVEN) facts[name] = known?.facts[name] ?? givenText(row, name);
-  facts['work_order_source_request'] = firstObject(known?.facts['work_order_source_request'], row['work_order_source_request']);
+  facts['work_order_source_request'] = firstObject(
+    known?.facts['work_order_source_request'],
+    row['work_order_source_request'],
+  );
   // How a local process is told from others with its pid; a repeat can't put another process in its place.
   const processIdentity = firstObject(known?.facts['process'], row['process']);
   if (Object.keys(processIdentity).length > 0) facts['process'] = processIdentity;
   const shapeOwner = known !== null && known.facts['access'] !== '' ? known.facts : null;
   for (const name of SHAPE) facts[name] = shapeOwner?.[name] ?? textOf(row, name);
-  facts['delegated'] = shapeOwner === null ? isTruthy(row['delegated'] ?? null) : (shapeOwner['delegated'] ?? false);
+  facts['delegated'] =
+    shapeOwner === null ? isTruthy(row['delegated'] ?? null) : (shapeOwner['delegated'] ?? false);
   return facts;
 }
 

@@ -29,9 +29,15 @@ export function parseStoreUrl(url: string): StoreLocation {
       return { kind: 'jsonl', directory: required(path, url), dialect: dialectOf(query, url) };
     case 'postgres':
     case 'postgresql':
-      throw new UsageError('not_supported', 'this version has no PostgreSQL store', { hint: HINT, facts: { scheme } });
+      throw new UsageError('not_supported', 'this version has no PostgreSQL store', {
+        hint: HINT,
+        facts: { scheme },
+      });
     default:
-      throw new UsageError('invalid_url', `${JSON.stringify(url)} is no store URL`, { hint: HINT, facts: { url } });
+      throw new UsageError('invalid_url', `${JSON.stringify(url)} is no store URL`, {
+        hint: HINT,
+        facts: { url },
+      });
   }
 }
 
@@ -42,25 +48,38 @@ function splitOnce(text: string, separator: string): readonly [string, string] {
 
 function required(path: string, url: string): string {
   if (path !== '' && !path.includes('\u0000')) return path;
-  throw new UsageError('invalid_url', `the store URL ${JSON.stringify(url)} names no place`, { hint: HINT, facts: { url } });
+  throw new UsageError('invalid_url', `the store URL ${JSON.stringify(url)} names no place`, {
+    hint: HINT,
+    facts: { url },
+  });
 }
 
 function durabilityOf(query: string, url: string): 'full' | 'normal' {
   const value = optionOf(query, 'durability', url);
   if (value === null || value === 'full' || value === 'normal') return value ?? 'full';
-  throw new UsageError('invalid_url', `durability is full or normal, not ${JSON.stringify(value)}`, { hint: HINT, facts: { url } });
+  throw new UsageError('invalid_url', `durability is full or normal, not ${JSON.stringify(value)}`, {
+    hint: HINT,
+    facts: { url },
+  });
 }
 
 function dialectOf(query: string, url: string): JsonlDialect | null {
   const value = optionOf(query, 'dialect', url);
   if (value === null || value === 'custody' || value === 'ouroboros') return value;
-  throw new UsageError('invalid_url', `dialect is custody or ouroboros, not ${JSON.stringify(value)}`, { hint: HINT, facts: { url } });
+  throw new UsageError('invalid_url', `dialect is custody or ouroboros, not ${JSON.stringify(value)}`, {
+    hint: HINT,
+    facts: { url },
+  });
 }
 
 function optionOf(query: string, known: string, url: string): string | null {
   const options = new URLSearchParams(query);
   for (const key of options.keys()) {
-    if (key !== known) throw new UsageError('invalid_url', `the option ${JSON.stringify(key)} is unknown`, { hint: `This store knows ${known}.`, facts: { url } });
+    if (key !== known)
+      throw new UsageError('invalid_url', `the option ${JSON.stringify(key)} is unknown`, {
+        hint: `This store knows ${known}.`,
+        facts: { url },
+      });
   }
   return options.get(known);
 }

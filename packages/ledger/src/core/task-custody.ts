@@ -1,4 +1,4 @@
-import { CustodyFold } from './custody-fold.ts';
+import type { CustodyFold } from './custody-fold.ts';
 import type { TaskCustody } from './obligations.ts';
 import { emptyTaskFacts } from './run-evidence.ts';
 
@@ -14,7 +14,9 @@ export function taskCustodyOf(fold: CustodyFold, taskId: string): TaskCustody {
       .filter((item) => item.task_id === taskId && item.requested)
       .sort((a, b) => a.first_seq - b.first_seq),
     evidence,
-    foreign_runs: evidence.flatMap((item) => (own.has(item.run_id) ? [] : (fold.runs.get(item.run_id) ?? []))),
+    foreign_runs: evidence.flatMap((item) =>
+      own.has(item.run_id) ? [] : (fold.runs.get(item.run_id) ?? []),
+    ),
     facts: fold.tasks.get(taskId) ?? emptyTaskFacts(taskId),
   };
 }

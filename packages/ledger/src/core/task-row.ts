@@ -1,9 +1,9 @@
 import { InvalidRowError } from '../errors.ts';
 import { isId } from './ids.ts';
-import { isJsonObject, textOf } from './json.ts';
 import type { JsonObject } from './json.ts';
-import { isSameRaw, parseRawObject, printCompact, printRawObject, toRaw } from './raw-json.ts';
+import { isJsonObject, textOf } from './json.ts';
 import type { RawObject } from './raw-json.ts';
+import { isSameRaw, parseRawObject, printCompact, printRawObject, toRaw } from './raw-json.ts';
 import type { ExecutionEvidence, Substrate } from './run-evidence.ts';
 
 /** A task's row: one JSON document, most of it the orchestrator's own. */
@@ -29,12 +29,23 @@ export const ROW_SCHEMA_VERSION = 1;
 const TERMINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'rejected_duplicate']);
 
 const RANKS: Readonly<Record<string, number>> = {
-  requested: 0, scheduled: 1, running: 2, interrupted: 2, cancel_requested: 3,
-  completed: 4, failed: 4, cancelled: 4, rejected_duplicate: 4,
+  requested: 0,
+  scheduled: 1,
+  running: 2,
+  interrupted: 2,
+  cancel_requested: 3,
+  completed: 4,
+  failed: 4,
+  cancelled: 4,
+  rejected_duplicate: 4,
 };
 
 /** Top-level keys that only the reconciler changes. */
-export const LIVE_KEYS: readonly string[] = ['delegated_runs_unreconciled', 'delegate_terminal_reconciliation', 'actual_substrate'];
+export const LIVE_KEYS: readonly string[] = [
+  'delegated_runs_unreconciled',
+  'delegate_terminal_reconciliation',
+  'actual_substrate',
+];
 
 /** Keys inside `subagent_envelope` that only the reconciler changes. */
 export const LIVE_ENVELOPE_KEYS: readonly string[] = ['execution_evidence', 'actual_substrate'];
@@ -57,7 +68,9 @@ export function parseTaskRow(text: string, taskId?: string): TaskRow {
     raw = parseRawObject(text);
   } catch (cause) {
     throw new InvalidRowError('the row is not a JSON object', {
-      hint: 'Repair the document; it was left as it is.', facts: { task_id: taskId ?? null }, cause,
+      hint: 'Repair the document; it was left as it is.',
+      facts: { task_id: taskId ?? null },
+      cause,
     });
   }
   return toTaskRow(raw, taskId);
@@ -68,15 +81,23 @@ export function toTaskRow(raw: RawObject, knownId?: string): TaskRow {
   const value = JSON.parse(printCompact(raw)) as JsonObject;
   const version = value['_schema_version'];
   if (version !== undefined && version !== ROW_SCHEMA_VERSION) {
-    throw new InvalidRowError(`the row has _schema_version ${JSON.stringify(version)}, this ledger knows ${ROW_SCHEMA_VERSION}`, {
-      hint: 'A newer program wrote it; it was left as it is.', facts: { task_id: knownId ?? null, field: '_schema_version' },
-    });
+    throw new InvalidRowError(
+      `the row has _schema_version ${JSON.stringify(version)}, this ledger knows ${ROW_SCHEMA_VERSION}`,
+      {
+        hint: 'A newer program wrote it; it was left as it is.',
+        facts: { task_id: knownId ?? null, field: '_schema_version' },
+      },
+    );
   }
   const taskId = knownId ?? value['task_id'];
   if (!isId(taskId)) {
-    throw new InvalidRowError('task_id must be a string of 1 to 128 characters: letters, digits and _ . : -', {
-      hint: 'Give every row its task_id.', facts: { field: 'task_id' },
-    });
+    throw new InvalidRowError(
+      'task_id must be a string of 1 to 128 characters: letters, digits and _ . : -',
+      {
+        hint: 'Give every row its task_id.',
+        facts: { field: 'task_id' },
+      },
+    );
   }
   return { task_id: taskId, status: textOf(value, 'status'), value, raw };
 }
@@ -96,7 +117,12 @@ export type RowMerge =
  * only its own status and fields that it did not have. Live fields that the row has stay the reconciler's:
  * an old copy written back never undoes a heal. `owned` are fields that the writer may not change at all.
  */
-export function mergeRow(existing: TaskRow | null, incoming: TaskRow, now: string, owned: ReadonlySet<string> = NO_KEYS): RowMerge {
+export function mergeRow(
+  existing: TaskRow | null,
+  incoming: TaskRow,
+  now: string,
+  owned: ReadonlySet<string> = NO_KEYS,
+): RowMerge {
   if (existing === null) return { outcome: 'written', row: stamped(incoming, now) };
   const isTerminal = isTerminalStatus(existing.status);
   const lowersRank = existing.status === 'cancel_requested' && (RANKS[incoming.status] ?? 3) < 3;
@@ -127,13 +153,17 @@ function effectOf(
   if (existing.raw.get(key) === incoming.raw.get(key)) return 'kept';
   if (!isTerminal) return isSameRaw(existing.raw.get(key), incoming.raw.get(key)) ? 'kept' : 'changed';
   if (LIVE_KEYS.includes(key)) return 'kept';
-  return isSameRaw(frozenPart(key, existing.raw.get(key)), frozenPart(key, incoming.raw.get(key))) ? 'kept' : 'refused';
+  return isSameRaw(frozenPart(key, existing.raw.get(key)), frozenPart(key, incoming.raw.get(key)))
+    ? 'kept'
+    : 'refused';
 }
 
 /** What of a field is frozen: of the envelope all but the reconciler's keys. */
 function frozenPart(key: string, text: string | undefined): string | undefined {
   if (key !== ENVELOPE || text === undefined || !isJsonObject(JSON.parse(text))) return text;
-  return printCompact(new Map([...parseRawObject(text)].filter(([name]) => !LIVE_ENVELOPE_KEYS.includes(name))));
+  return printCompact(
+    new Map([...parseRawObject(text)].filter(([name]) => !LIVE_ENVELOPE_KEYS.includes(name))),
+  );
 }
 
 /** A first write: the times are the ledger's where the orchestrator gave none. */
@@ -153,7 +183,8 @@ export function printTaskRow(row: TaskRow): string {
 /** The row with its live fields replaced; every other value keeps its exact text. */
 export function withLiveFields(row: TaskRow, live: LiveFields): TaskRow {
   const raw = new Map(row.raw);
-  if (live.delegated_runs_unreconciled !== undefined) raw.set('delegated_runs_unreconciled', toRaw(live.delegated_runs_unreconciled));
+  if (live.delegated_runs_unreconciled !== undefined)
+    raw.set('delegated_runs_unreconciled', toRaw(live.delegated_runs_unreconciled));
   if (live.delegate_terminal_reconciliation !== undefined) {
     raw.set('delegate_terminal_reconciliation', toRaw(live.delegate_terminal_reconciliation));
   }
@@ -166,7 +197,10 @@ export function withLiveFields(row: TaskRow, live: LiveFields): TaskRow {
 }
 
 /** The envelope's text with new evidence; null when the row keeps something there that is no envelope. */
-function envelopeWith(text: string | undefined, execution: NonNullable<LiveFields['execution']>): string | null {
+function envelopeWith(
+  text: string | undefined,
+  execution: NonNullable<LiveFields['execution']>,
+): string | null {
   const current: unknown = text === undefined ? null : JSON.parse(text);
   if (current !== null && !isJsonObject(current)) return null;
   const raw = new Map(current === null ? [] : parseRawObject(text ?? '{}'));
@@ -212,7 +246,12 @@ export function joinRow(parts: RowParts, taskId: string): TaskRow {
   const raw = new Map([...parseRawObject(parts.frozen), ...parseRawObject(parts.added)]);
   for (const [key, item] of parseRawObject(parts.live)) {
     const envelope = key === ENVELOPE ? raw.get(ENVELOPE) : undefined;
-    raw.set(key, envelope === undefined ? item : printCompact(new Map([...parseRawObject(envelope), ...parseRawObject(item)])));
+    raw.set(
+      key,
+      envelope === undefined
+        ? item
+        : printCompact(new Map([...parseRawObject(envelope), ...parseRawObject(item)])),
+    );
   }
   return toTaskRow(raw, taskId);
 }

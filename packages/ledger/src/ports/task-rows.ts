@@ -61,7 +61,12 @@ export interface TaskRows {
 /** What a write of a row by its orchestrator did. */
 export type RowPutResult =
   | { readonly outcome: 'written' | 'unchanged'; readonly task_id: string }
-  | { readonly outcome: 'refused'; readonly reason: 'row_frozen'; readonly task_id: string; readonly fields: readonly string[] };
+  | {
+      readonly outcome: 'refused';
+      readonly reason: 'row_frozen';
+      readonly task_id: string;
+      readonly fields: readonly string[];
+    };
 
 /** A row that is there and can't be used, with the reason. */
 export interface RowProblem {
@@ -77,5 +82,8 @@ export interface OwnTaskRows extends TaskRows {
   /** Merges rows under the terminal write guard, each on its own. */
   put(rows: readonly TaskRow[]): Promise<readonly RowPutResult[]>;
   /** Streams rows by task id; `onProblem` hears of those that can't be read. */
-  list(query: { readonly status?: string; readonly onProblem?: (problem: RowProblem) => void }): AsyncIterable<LoadedRow>;
+  list(query: {
+    readonly status?: string;
+    readonly onProblem?: (problem: RowProblem) => void;
+  }): AsyncIterable<LoadedRow>;
 }

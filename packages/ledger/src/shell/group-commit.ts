@@ -18,8 +18,8 @@ const MAX_EVENTS_PER_COMMIT = 5000;
  */
 export class GroupCommit {
   readonly #store: EventStore;
-  #waiting: Waiting[] = [];
-  #isCommitting = false;
+  readonly #waiting: Waiting[] = [];
+  #committing: Promise<void> | null = null;
 
   constructor(store: EventStore) {
     this.#store = store;
@@ -29,16 +29,15 @@ export class GroupCommit {
   append(request: AppendRequest): Promise<AppendResult> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject });
-      if (!this.#isCommitting) void this.#commitAll();
+      this.#committing ??= this.#commitAll();
     });
   }
 
   async #commitAll(): Promise<void> {
-    this.#isCommitting = true;
     // One turn of the queue, so that appends made in the same tick share the first commit too.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#commit(this.#takeBatch());
-    this.#isCommitting = false;
+    this.#committing = null;
   }
 
   #takeBatch(): readonly Waiting[] {

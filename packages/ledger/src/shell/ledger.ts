@@ -1,25 +1,25 @@
 import type { AppendRequest } from '../core/append-plan.ts';
 import type { AppendResult } from '../core/append-result.ts';
-import { parseNewEvent } from '../core/parse-event.ts';
 import type { EventWriter } from '../core/parse-event.ts';
+import { parseNewEvent } from '../core/parse-event.ts';
 import type { NewEvent, StoredEvent } from '../core/recorded-event.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CustodyReader } from '../ports/custody-reader.ts';
 import type { EventQuery, Head } from '../ports/event-store.ts';
 import type { LeaderStore } from '../ports/leader-store.ts';
 import type { LedgerStore, VerifyOptions, VerifyReport } from '../ports/ledger-store.ts';
+import type { RaisedEpoch } from '../ports/managed-store.ts';
+import type { ProcessControl } from '../ports/process-control.ts';
 import type { ReplicaReader } from '../ports/replica-reader.ts';
 import type { SettleScan, StateStore } from '../ports/settle-scan.ts';
 import type { OwnTaskRows } from '../ports/task-rows.ts';
-import type { ProcessControl } from '../ports/process-control.ts';
-import type { RaisedEpoch } from '../ports/managed-store.ts';
 import { GroupCommit } from './group-commit.ts';
-import { managedLeases } from './managed-leases.ts';
 import type { ManagedLeases } from './managed-leases.ts';
-import { managedRuns } from './managed-runs.ts';
+import { managedLeases } from './managed-leases.ts';
 import type { ManagedRuns } from './managed-runs.ts';
-import { managedTasks } from './managed-tasks.ts';
+import { managedRuns } from './managed-runs.ts';
 import type { ManagedTasks } from './managed-tasks.ts';
+import { managedTasks } from './managed-tasks.ts';
 import { unsupportedManaged } from './unsupported-managed.ts';
 
 /** An open ledger: the append-only log, what follows from it, and the task rows beside it. */
@@ -76,8 +76,17 @@ export function createLedger(store: LedgerStore, clock: Clock, processes: Proces
   const managed = store.managed ?? unsupportedManaged(store);
   const commits = new GroupCommit(store.events);
   return {
-    kind: store.kind, url: store.url, created: store.created, schemaVersion: store.schemaVersion, clock,
-    custody: store.custody, rows: store.rows, scan: store.scan, state: store.state, leaders: store.leaders, replicas: store.replicas ?? null,
+    kind: store.kind,
+    url: store.url,
+    created: store.created,
+    schemaVersion: store.schemaVersion,
+    clock,
+    custody: store.custody,
+    rows: store.rows,
+    scan: store.scan,
+    state: store.state,
+    leaders: store.leaders,
+    replicas: store.replicas ?? null,
     managesTasks: store.managed !== undefined,
     tasks: managedTasks(managed),
     runs: managedRuns({ store: managed, custody: store.custody, processes }),

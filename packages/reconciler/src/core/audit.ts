@@ -1,17 +1,32 @@
-import {
-  deferredProjectRetirements, openRunIds, pendingInvocationIds, terminalReceipts, undisposedPatchRunIds,
-} from '@custody/ledger';
 import type { JsonObject, NewEvent, TaskCustody, TerminalReceipt } from '@custody/ledger';
+import {
+  deferredProjectRetirements,
+  openRunIds,
+  pendingInvocationIds,
+  terminalReceipts,
+  undisposedPatchRunIds,
+} from '@custody/ledger';
 
 /** Why an audit was made. The three that heal are written to rows; the others are not. */
 export type Trigger =
-  | 'boot_backfill' | 'sweep_refresh' | 'kill_path_clear'
-  | 'audit' | 'terminal_boundary' | 'loop_exit' | 'cancel_publication' | `reaper_${string}`;
+  | 'boot_backfill'
+  | 'sweep_refresh'
+  | 'kill_path_clear'
+  | 'audit'
+  | 'terminal_boundary'
+  | 'loop_exit'
+  | 'cancel_publication'
+  | `reaper_${string}`;
 
 /** Why an audit failed closed. The first failure names the reason. */
 export type AuditFailure =
-  | 'missing_task_id' | 'custody_log_unreadable' | 'audit_failed' | 'pending_invocation_audit_failed'
-  | 'undisposed_patch_audit_failed' | 'registration_audit_failed' | 'terminal_receipt_audit_failed';
+  | 'missing_task_id'
+  | 'custody_log_unreadable'
+  | 'audit_failed'
+  | 'pending_invocation_audit_failed'
+  | 'undisposed_patch_audit_failed'
+  | 'registration_audit_failed'
+  | 'terminal_receipt_audit_failed';
 
 /** What a task owes, as it is stored on its row (`delegate_terminal_reconciliation`). */
 export interface GoodAudit {
@@ -74,10 +89,20 @@ export function audit(taskId: string, trigger: Trigger, source: AuditSource): Au
     const deferred = ask('registration_audit_failed', () => source.deferredProjectRetirements());
     const receipts = ask('terminal_receipt_audit_failed', () => source.terminalReceipts());
     return {
-      task_id: taskId, trigger, outcomes: [], audit_status: 'ok',
-      open_run_ids: open, pending_invocation_ids: pending, undisposed_patch_run_ids: patches,
-      terminal_runs: receipts, deferred_project_retirements: deferred,
-      unreconciled: [...open, ...pending.map((id) => `invocation:${id}`), ...patches.map((id) => `patch:${id}`)],
+      task_id: taskId,
+      trigger,
+      outcomes: [],
+      audit_status: 'ok',
+      open_run_ids: open,
+      pending_invocation_ids: pending,
+      undisposed_patch_run_ids: patches,
+      terminal_runs: receipts,
+      deferred_project_retirements: deferred,
+      unreconciled: [
+        ...open,
+        ...pending.map((id) => `invocation:${id}`),
+        ...patches.map((id) => `patch:${id}`),
+      ],
     };
   } catch (error) {
     if (error instanceof AuditStepError) return failedAudit(taskId, trigger, error.why);
@@ -87,7 +112,13 @@ export function audit(taskId: string, trigger: Trigger, source: AuditSource): Au
 
 /** The closed form of an audit. */
 export function failedAudit(taskId: string, trigger: Trigger, why: AuditFailure): FailedAudit {
-  return { task_id: taskId, trigger, outcomes: [], audit_status: 'failed', unreconciled: [`delegated_run_state_unknown:${why}`] };
+  return {
+    task_id: taskId,
+    trigger,
+    outcomes: [],
+    audit_status: 'failed',
+    unreconciled: [`delegated_run_state_unknown:${why}`],
+  };
 }
 
 class AuditStepError extends Error {
@@ -116,13 +147,27 @@ export function evidenceEvent(result: Audit, extra: JsonObject = {}): NewEvent {
   }
   if (result.audit_status === 'failed') {
     return {
-      ...extra, type: 'custody.unreconciled', task_id, trigger, run_ids: unreconciled, audit_status: 'failed',
-      open_run_ids: [], pending_invocation_ids: [], undisposed_patch_run_ids: [], flavor: 'audit_failed',
+      ...extra,
+      type: 'custody.unreconciled',
+      task_id,
+      trigger,
+      run_ids: unreconciled,
+      audit_status: 'failed',
+      open_run_ids: [],
+      pending_invocation_ids: [],
+      undisposed_patch_run_ids: [],
+      flavor: 'audit_failed',
     };
   }
   return {
-    ...extra, type: 'custody.unreconciled', task_id, trigger, run_ids: unreconciled, audit_status: 'ok',
-    open_run_ids: result.open_run_ids, pending_invocation_ids: result.pending_invocation_ids,
+    ...extra,
+    type: 'custody.unreconciled',
+    task_id,
+    trigger,
+    run_ids: unreconciled,
+    audit_status: 'ok',
+    open_run_ids: result.open_run_ids,
+    pending_invocation_ids: result.pending_invocation_ids,
     undisposed_patch_run_ids: result.undisposed_patch_run_ids,
   };
 }

@@ -1,9 +1,15 @@
-import { isJsonObject, isSameJson } from '@custody/ledger';
 import type { JsonObject, JsonValue } from '@custody/ledger';
+import { isJsonObject, isSameJson } from '@custody/ledger';
 import type { Audit } from './audit.ts';
 
 /** The lists of an audit that are compared with the stored envelope. Trigger, outcomes and status are not. */
-const COMPARED = ['open_run_ids', 'pending_invocation_ids', 'undisposed_patch_run_ids', 'deferred_project_retirements', 'terminal_runs'] as const;
+const COMPARED = [
+  'open_run_ids',
+  'pending_invocation_ids',
+  'undisposed_patch_run_ids',
+  'deferred_project_retirements',
+  'terminal_runs',
+] as const;
 
 /** The flat list stored on a row; a missing one is empty. */
 export function storedList(row: JsonObject): JsonValue {

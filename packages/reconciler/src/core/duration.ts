@@ -13,6 +13,7 @@ export function parseDuration(span: string | number): number {
   const value = typeof span === 'number' ? span : ms(span as ms.StringValue);
   if (typeof value === 'number' && Number.isFinite(value) && value > 0 && value <= MAX_MS) return value;
   throw new UsageError('invalid_option', `${JSON.stringify(span)} is no span of time`, {
-    hint: 'Write a span as 500ms, 30s, 15m or 1h (at most 24 days).', facts: { value: span },
+    hint: 'Write a span as 500ms, 30s, 15m or 1h (at most 24 days).',
+    facts: { value: span },
   });
 }

@@ -1,5 +1,5 @@
-import { isJsonObject } from '@custody/ledger';
 import type { JsonObject, JsonValue } from '@custody/ledger';
+import { isJsonObject } from '@custody/ledger';
 
 /** An item that failed again and again; sweeps leave it alone until someone looks. */
 export interface ParkedItem {
@@ -20,7 +20,9 @@ export function parseFailures(stored: JsonObject | null): FailureLog {
   const items = Object.entries(stored ?? {}).flatMap(([id, value]): [string, ParkedItem][] => {
     if (!isJsonObject(value)) return [];
     const { failures, error, since } = value;
-    return typeof failures === 'number' && typeof error === 'string' && typeof since === 'string' ? [[id, { failures, error, since }]] : [];
+    return typeof failures === 'number' && typeof error === 'string' && typeof since === 'string'
+      ? [[id, { failures, error, since }]]
+      : [];
   });
   return new Map(items);
 }
@@ -28,7 +30,11 @@ export function parseFailures(stored: JsonObject | null): FailureLog {
 /** Counts the failures of a pass; a task that did not fail this time is forgotten. */
 export function countFailures(
   known: FailureLog,
-  pass: { readonly tried: readonly string[]; readonly failed: readonly { readonly task_id: string; readonly error: string }[]; readonly now: string },
+  pass: {
+    readonly tried: readonly string[];
+    readonly failed: readonly { readonly task_id: string; readonly error: string }[];
+    readonly now: string;
+  },
 ): FailureLog {
   const next = new Map(known);
   for (const id of pass.tried) next.delete(id);

@@ -1,5 +1,5 @@
-import { chainHash, GENESIS_HASH } from '@custody/ledger';
 import type { JsonObject } from '@custody/ledger';
+import { chainHash, GENESIS_HASH } from '@custody/ledger';
 import type { Heal } from './plan-heal.ts';
 
 /** One line of a plan, as it is printed. */
@@ -20,6 +20,9 @@ export function toPlanEntry(heal: Heal): PlanEntry {
  * Names a plan: the same heals at the same place in the log have the same hash. One event more, or one row
  * that changed, and the hash is another.
  */
-export function planHash(pass: { readonly trigger: string; readonly head_seq: number; readonly head_hash: string }, entries: readonly PlanEntry[]): string {
+export function planHash(
+  pass: { readonly trigger: string; readonly head_seq: number; readonly head_hash: string },
+  entries: readonly PlanEntry[],
+): string {
   return chainHash(GENESIS_HASH, JSON.stringify([pass, entries]));
 }

@@ -1,7 +1,15 @@
+import type {
+  ExecutionEvidence,
+  JsonObject,
+  JsonValue,
+  LiveFields,
+  NewEvent,
+  TaskCustody,
+  TaskRow,
+} from '@custody/ledger';
 import { isTerminalStatus, substrateOf } from '@custody/ledger';
-import type { ExecutionEvidence, JsonObject, JsonValue, LiveFields, NewEvent, TaskCustody, TaskRow } from '@custody/ledger';
-import { evidenceEvent } from './audit.ts';
 import type { Audit } from './audit.ts';
+import { evidenceEvent } from './audit.ts';
 import { areRetirementsStale, hasStoredList, isDisclosed, storedEnvelope, storedList } from './disclosure.ts';
 import { isEvidenceStale } from './stale-evidence.ts';
 
@@ -43,11 +51,20 @@ export function planHeal({ row, audit, evidence, custody }: HealInput): HealPlan
   if (row === null || !isTerminalStatus(row.status)) return { kind: 'not_terminal' };
   const isGood = audit.audit_status === 'ok';
   const isStale = isEvidenceStale(row.value, evidence);
-  const isSelected = hasStoredList(row.value) || isStale || areRetirementsStale(row.value, audit) || (isGood && audit.unreconciled.length > 0);
+  const isSelected =
+    hasStoredList(row.value) ||
+    isStale ||
+    areRetirementsStale(row.value, audit) ||
+    (isGood && audit.unreconciled.length > 0);
   const isChanged = isSelected && !isDisclosed(row.value, audit);
   if (!isChanged && !isStale) return { kind: 'current', confirms: isGood };
   const live: LiveFields = {
-    ...(isChanged ? { delegated_runs_unreconciled: audit.unreconciled, delegate_terminal_reconciliation: envelopeFor(row, audit) } : {}),
+    ...(isChanged
+      ? {
+          delegated_runs_unreconciled: audit.unreconciled,
+          delegate_terminal_reconciliation: envelopeFor(row, audit),
+        }
+      : {}),
     ...(isStale ? { execution: { evidence, substrate: substrateOf(evidence) } } : {}),
   };
   const before = summaryBefore(row, live);
@@ -55,7 +72,11 @@ export function planHeal({ row, audit, evidence, custody }: HealInput): HealPlan
   return {
     kind: 'heal',
     heal: {
-      task_id: row.task_id, live, before, after, confirms: isGood,
+      task_id: row.task_id,
+      live,
+      before,
+      after,
+      confirms: isGood,
       evidence: evidenceEvent(audit, { changed: Object.keys(after), was: shortened(before) }),
       because: becauseOf(custody),
     },
@@ -81,27 +102,35 @@ function summaryBefore(row: TaskRow, live: LiveFields): JsonObject {
   }
   if (live.execution !== undefined) {
     before['actual_substrate'] = row.value['actual_substrate'] ?? null;
-    before['execution_evidence'] = (row.value['subagent_envelope'] as JsonObject | null | undefined)?.['execution_evidence'] ?? null;
+    before['execution_evidence'] =
+      (row.value['subagent_envelope'] as JsonObject | null | undefined)?.['execution_evidence'] ?? null;
   }
   return before;
 }
 
 function summaryAfter(live: LiveFields): JsonObject {
   return {
-    ...(live.delegated_runs_unreconciled === undefined ? {} : {
-      delegated_runs_unreconciled: live.delegated_runs_unreconciled,
-      delegate_terminal_reconciliation: live.delegate_terminal_reconciliation ?? null,
-    }),
-    ...(live.execution === undefined ? {} : {
-      actual_substrate: live.execution.substrate, execution_evidence: live.execution.evidence as unknown as JsonObject,
-    }),
+    ...(live.delegated_runs_unreconciled === undefined
+      ? {}
+      : {
+          delegated_runs_unreconciled: live.delegated_runs_unreconciled,
+          delegate_terminal_reconciliation: live.delegate_terminal_reconciliation ?? null,
+        }),
+    ...(live.execution === undefined
+      ? {}
+      : {
+          actual_substrate: live.execution.substrate,
+          execution_evidence: live.execution.evidence as unknown as JsonObject,
+        }),
   };
 }
 
 /** What the evidence event keeps of the row as it was: enough to explain the heal, without the receipts. */
 function shortened(before: JsonObject): JsonObject {
   const { delegate_terminal_reconciliation: envelope, ...rest } = before;
-  return envelope === undefined ? rest : { ...rest, trigger: (envelope as JsonObject | null)?.['trigger'] ?? null };
+  return envelope === undefined
+    ? rest
+    : { ...rest, trigger: (envelope as JsonObject | null)?.['trigger'] ?? null };
 }
 
 /** The events that the audit rests on: starts of what is open, requests of what waits, ends of what is owed or received. */

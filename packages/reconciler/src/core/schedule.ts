@@ -16,9 +16,13 @@ export interface Schedule {
  */
 export function toSchedule(options: { readonly every?: string | number; readonly cron?: string }): Schedule {
   if ((options.every === undefined) === (options.cron === undefined)) {
-    throw new UsageError('invalid_option', 'give either every or cron', { hint: 'Such as every 30s, or cron "*/5 * * * *".' });
+    throw new UsageError('invalid_option', 'give either every or cron', {
+      hint: 'Such as every 30s, or cron "*/5 * * * *".',
+    });
   }
-  return options.every === undefined ? cronSchedule(options.cron ?? '') : everySchedule(parseDuration(options.every));
+  return options.every === undefined
+    ? cronSchedule(options.cron ?? '')
+    : everySchedule(parseDuration(options.every));
 }
 
 function everySchedule(span: number): Schedule {
@@ -35,7 +39,10 @@ function cronSchedule(expression: string): Schedule {
   return {
     delayAfter: (_began, now) => {
       const next = cron.nextRun(new Date(now));
-      if (next === null) throw new UsageError('invalid_option', `${expression} is never due again`, { hint: 'Give an expression that recurs.' });
+      if (next === null)
+        throw new UsageError('invalid_option', `${expression} is never due again`, {
+          hint: 'Give an expression that recurs.',
+        });
       return Math.max(0, next.getTime() - now);
     },
   };
@@ -46,7 +53,9 @@ function parseCron(expression: string): Cron {
     return new Cron(expression, { paused: true, timezone: 'UTC' });
   } catch (cause) {
     throw new UsageError('invalid_option', `${JSON.stringify(expression)} is no cron expression`, {
-      hint: 'Five or six fields, such as "*/5 * * * *".', facts: { value: expression }, cause,
+      hint: 'Five or six fields, such as "*/5 * * * *".',
+      facts: { value: expression },
+      cause,
     });
   }
 }

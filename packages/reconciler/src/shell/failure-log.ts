@@ -1,6 +1,6 @@
 import type { StateStore } from '@custody/ledger';
-import { countFailures, parseFailures, toFailureDocument } from '../core/parked.ts';
 import type { FailureLog } from '../core/parked.ts';
+import { countFailures, parseFailures, toFailureDocument } from '../core/parked.ts';
 
 const DOCUMENT = 'failures';
 
@@ -12,7 +12,11 @@ export async function loadFailures(state: StateStore): Promise<FailureLog> {
 /** Adds what a pass saw; writes nothing when nothing failed before or now. */
 export async function recordFailures(
   state: StateStore,
-  pass: { readonly tried: readonly string[]; readonly failed: readonly { readonly task_id: string; readonly error: string }[]; readonly now: string },
+  pass: {
+    readonly tried: readonly string[];
+    readonly failed: readonly { readonly task_id: string; readonly error: string }[];
+    readonly now: string;
+  },
 ): Promise<FailureLog> {
   const known = await loadFailures(state);
   const next = countFailures(known, pass);

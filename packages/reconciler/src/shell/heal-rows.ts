@@ -1,9 +1,16 @@
+import type {
+  ConfirmedRow,
+  Ledger,
+  LoadedRow,
+  RowUpdateResult,
+  TaskCustody,
+  TaskRows,
+} from '@custody/ledger';
 import { evidenceOf, isTerminalStatus } from '@custody/ledger';
-import type { ConfirmedRow, Ledger, LoadedRow, RowUpdateResult, TaskCustody, TaskRows } from '@custody/ledger';
-import { audit, auditSource } from '../core/audit.ts';
 import type { Trigger } from '../core/audit.ts';
-import { planHeal } from '../core/plan-heal.ts';
+import { audit, auditSource } from '../core/audit.ts';
 import type { Heal } from '../core/plan-heal.ts';
+import { planHeal } from '../core/plan-heal.ts';
 
 /** Where heals are read from and written to. */
 export interface HealContext {
@@ -56,8 +63,17 @@ export function pagesOf(taskIds: readonly string[]): readonly (readonly string[]
 }
 
 /** Looks at the rows of some tasks; one that can't be read or planned never stops the others. */
-export async function planPage(context: HealContext, taskIds: readonly string[], trigger: Trigger): Promise<HealPage> {
-  const page = { heals: [] as PlannedHeal[], notTerminal: [] as string[], confirmed: [] as ConfirmedRow[], failed: [] as HealFailure[] };
+export async function planPage(
+  context: HealContext,
+  taskIds: readonly string[],
+  trigger: Trigger,
+): Promise<HealPage> {
+  const page = {
+    heals: [] as PlannedHeal[],
+    notTerminal: [] as string[],
+    confirmed: [] as ConfirmedRow[],
+    failed: [] as HealFailure[],
+  };
   // Rows first: those that are not terminal need no look at the log.
   const terminal = await loadTerminal(context, taskIds, page);
   if (terminal.size === 0) return page;
@@ -95,11 +111,17 @@ async function loadTerminal(
 }
 
 function planOne(
-  { loaded, custody, readable, trigger }: { loaded: LoadedRow; custody: TaskCustody; readable: boolean; trigger: Trigger },
+  {
+    loaded,
+    custody,
+    readable,
+    trigger,
+  }: { loaded: LoadedRow; custody: TaskCustody; readable: boolean; trigger: Trigger },
   page: { heals: PlannedHeal[]; notTerminal: string[]; confirmed: ConfirmedRow[] },
 ): void {
   const plan = planHeal({
-    row: loaded.row, custody,
+    row: loaded.row,
+    custody,
     audit: audit(custody.task_id, trigger, auditSource(custody, readable)),
     evidence: evidenceOf(custody, readable),
   });
@@ -109,23 +131,43 @@ function planOne(
   }
   const place = { version: loaded.version, custodySeq: custody.facts.last_seq };
   if (plan.kind === 'heal') page.heals.push({ heal: plan.heal, ...place });
-  else if (plan.confirms) page.confirmed.push({ task_id: custody.task_id, version: place.version, custody_seq: place.custodySeq });
+  else if (plan.confirms)
+    page.confirmed.push({ task_id: custody.task_id, version: place.version, custody_seq: place.custodySeq });
 }
 
 /** Writes planned heals, each under its compare-and-set, and the evidence of those that changed a row. */
-export async function applyHeals(context: HealContext, heals: readonly PlannedHeal[]): Promise<HealOutcome & { readonly changed: readonly string[] }> {
+export async function applyHeals(
+  context: HealContext,
+  heals: readonly PlannedHeal[],
+): Promise<HealOutcome & { readonly changed: readonly string[] }> {
   if (heals.length === 0) return { refreshed: [], failed: [], evidenceMissing: [], changed: [] };
-  const results = await context.rows.update(heals.map(({ heal, version, custodySeq }) => ({
-    task_id: heal.task_id, expected_version: version, custody_seq: custodySeq, live: heal.live, confirms: heal.confirms, evidence: heal.evidence,
-  })));
-  const outcome = { refreshed: [] as string[], failed: [] as HealFailure[], evidenceMissing: [] as string[], changed: [] as string[] };
-  for (const [index, planned] of heals.entries()) await collect(context, { planned, result: results[index] }, outcome);
+  const results = await context.rows.update(
+    heals.map(({ heal, version, custodySeq }) => ({
+      task_id: heal.task_id,
+      expected_version: version,
+      custody_seq: custodySeq,
+      live: heal.live,
+      confirms: heal.confirms,
+      evidence: heal.evidence,
+    })),
+  );
+  const outcome = {
+    refreshed: [] as string[],
+    failed: [] as HealFailure[],
+    evidenceMissing: [] as string[],
+    changed: [] as string[],
+  };
+  for (const [index, planned] of heals.entries())
+    await collect(context, { planned, result: results[index] }, outcome);
   return outcome;
 }
 
 async function collect(
   context: HealContext,
-  { planned: { heal }, result }: { readonly planned: PlannedHeal; readonly result: RowUpdateResult | undefined },
+  {
+    planned: { heal },
+    result,
+  }: { readonly planned: PlannedHeal; readonly result: RowUpdateResult | undefined },
   outcome: { refreshed: string[]; failed: HealFailure[]; evidenceMissing: string[]; changed: string[] },
 ): Promise<void> {
   switch (result?.outcome) {
@@ -148,7 +190,11 @@ async function collect(
 }
 
 /** Rows of another database change first, then the log hears of it. */
-async function recordEvidence(context: HealContext, heal: Heal, outcome: { evidenceMissing: string[] }): Promise<void> {
+async function recordEvidence(
+  context: HealContext,
+  heal: Heal,
+  outcome: { evidenceMissing: string[] },
+): Promise<void> {
   try {
     await context.ledger.append([heal.evidence], { writer: 'ledger' });
   } catch {
@@ -157,8 +203,17 @@ async function recordEvidence(context: HealContext, heal: Heal, outcome: { evide
 }
 
 /** Plans and writes until every row was either healed, found true, or failed. */
-export async function healTasks(context: HealContext, taskIds: readonly string[], trigger: Trigger): Promise<HealOutcome & { readonly notTerminal: readonly string[] }> {
-  const total = { refreshed: [] as string[], failed: [] as HealFailure[], evidenceMissing: [] as string[], notTerminal: [] as string[] };
+export async function healTasks(
+  context: HealContext,
+  taskIds: readonly string[],
+  trigger: Trigger,
+): Promise<HealOutcome & { readonly notTerminal: readonly string[] }> {
+  const total = {
+    refreshed: [] as string[],
+    failed: [] as HealFailure[],
+    evidenceMissing: [] as string[],
+    notTerminal: [] as string[],
+  };
   let open = taskIds;
   for (let attempt = 1; open.length > 0; attempt += 1) {
     const page = await planPage(context, open, trigger);
@@ -170,7 +225,12 @@ export async function healTasks(context: HealContext, taskIds: readonly string[]
     total.notTerminal.push(...page.notTerminal);
     open = outcome.changed;
     if (attempt < MAX_ATTEMPTS) continue;
-    total.failed.push(...open.map((task_id) => ({ task_id, error: `the row changed under each of ${MAX_ATTEMPTS} attempts` })));
+    total.failed.push(
+      ...open.map((task_id) => ({
+        task_id,
+        error: `the row changed under each of ${MAX_ATTEMPTS} attempts`,
+      })),
+    );
     break;
   }
   return total;

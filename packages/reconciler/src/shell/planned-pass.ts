@@ -1,8 +1,8 @@
 import type { Trigger } from '../core/audit.ts';
-import { planHash, toPlanEntry } from '../core/plan-hash.ts';
 import type { PlanEntry } from '../core/plan-hash.ts';
-import { applyHeals, pagesOf, planPage } from './heal-rows.ts';
+import { planHash, toPlanEntry } from '../core/plan-hash.ts';
 import type { HealContext, HealFailure, HealOutcome, PlannedHeal } from './heal-rows.ts';
+import { applyHeals, pagesOf, planPage } from './heal-rows.ts';
 
 /** A whole pass as a plan: the heals, and the name under which exactly these are applied. */
 export interface PassPlan {
@@ -14,7 +14,11 @@ export interface PassPlan {
 }
 
 /** Plans a pass over some tasks and writes nothing. */
-export async function planPass(context: HealContext, taskIds: readonly string[], trigger: Trigger): Promise<PassPlan> {
+export async function planPass(
+  context: HealContext,
+  taskIds: readonly string[],
+  trigger: Trigger,
+): Promise<PassPlan> {
   const heals: PlannedHeal[] = [];
   const notTerminal: string[] = [];
   const failed: HealFailure[] = [];
@@ -37,7 +41,10 @@ export async function applyPlan(context: HealContext, plan: PassPlan): Promise<H
     const outcome = await applyHeals(context, plan.heals.slice(start, start + 200));
     total.refreshed.push(...outcome.refreshed);
     total.evidenceMissing.push(...outcome.evidenceMissing);
-    total.failed.push(...outcome.failed, ...outcome.changed.map((task_id) => ({ task_id, error: 'the row changed after the plan was checked' })));
+    total.failed.push(
+      ...outcome.failed,
+      ...outcome.changed.map((task_id) => ({ task_id, error: 'the row changed after the plan was checked' })),
+    );
   }
   return total;
 }

@@ -44,7 +44,10 @@ export async function runLoop(settings: LoopSettings): Promise<void> {
       await lead(settings);
       if (settings.once) return;
     } else if (settings.once) {
-      settings.log.info({ holder: answer.holder, expires_at: answer.expires_at }, 'another process leads; nothing to do');
+      settings.log.info(
+        { holder: answer.holder, expires_at: answer.expires_at },
+        'another process leads; nothing to do',
+      );
       return;
     } else {
       await settings.wait(RENEW_MS, settings.signal);

@@ -1,5 +1,5 @@
-import { isJsonObject, isSameJson, toEpochMillis } from '@custody/ledger';
 import type { CustodyTotals, JsonObject, Ledger } from '@custody/ledger';
+import { isJsonObject, isSameJson, toEpochMillis } from '@custody/ledger';
 import { parseDeferred } from '../core/deferred.ts';
 import { parkedIds } from '../core/parked.ts';
 import { CURSOR_DOCUMENT } from './cursor-pass.ts';
@@ -51,5 +51,8 @@ export async function recordPass(ledger: Ledger, name: string, counts: JsonObjec
     const age = ledger.clock.now() - toEpochMillis(String(at));
     if (isSameJson(found, counts) && age >= 0 && age < NOTE_EVERY_MS) return;
   }
-  await ledger.state.save(LAST_PASS_DOCUMENT, { ...known, [name]: { at: new Date(ledger.clock.now()).toISOString(), ...counts } });
+  await ledger.state.save(LAST_PASS_DOCUMENT, {
+    ...known,
+    [name]: { at: new Date(ledger.clock.now()).toISOString(), ...counts },
+  });
 }

@@ -1,15 +1,15 @@
 import type { Journals } from '@custody/ledger';
-import type { OrphanOutcome, PassOptions, PlanChanged, SweepReport } from '../core/reports.ts';
 import { parkedIds } from '../core/parked.ts';
+import type { OrphanOutcome, PassOptions, PlanChanged, SweepReport } from '../core/reports.ts';
 import type { LiveTaskIds } from '../ports/live-tasks.ts';
 import type { RunGatewayFactory } from '../ports/run-gateway.ts';
-import { applyCursorPlan, cursorPass, planCursorPass, scanSettled } from './cursor-pass.ts';
 import type { CursorPass, CursorScan } from './cursor-pass.ts';
+import { applyCursorPlan, cursorPass, planCursorPass, scanSettled } from './cursor-pass.ts';
 import { loadFailures } from './failure-log.ts';
-import { healTasks } from './heal-rows.ts';
 import type { HealContext, HealOutcome } from './heal-rows.ts';
-import { listLeaseActions, NO_LEASES, sweepLeases } from './lease-sweep.ts';
+import { healTasks } from './heal-rows.ts';
 import type { LeaseSweep } from './lease-sweep.ts';
+import { listLeaseActions, NO_LEASES, sweepLeases } from './lease-sweep.ts';
 import type { SettlePorts } from './orphan-context.ts';
 import { listOrphans, reconcileOrphans } from './reconcile-orphans.ts';
 
@@ -40,7 +40,13 @@ export async function sweep(context: HealContext, options: SweepOptions): Promis
   const orphans = await reconcileOrphans(context, options);
   const healed = await healTasks(context, orphans.refresh, TRIGGER);
   const pass = await cursorPass(context, await scan(context, options));
-  const tried = [...orphans.refresh, ...pass.tried, ...leases.requeued, ...leases.gave_up, ...leases.extended];
+  const tried = [
+    ...orphans.refresh,
+    ...pass.tried,
+    ...leases.requeued,
+    ...leases.gave_up,
+    ...leases.extended,
+  ];
   return { report: toReport(pass, { outcomes: orphans.outcomes, healed, leases }), tried };
 }
 
@@ -50,25 +56,52 @@ async function plannedSweep(context: HealContext, options: SweepOptions): Promis
   if (found === null) return { report: emptyReport(), tried: [] };
   const plan = await planCursorPass(context, found);
   if (options.dryRun === true) {
-    const outcomes = (await listOrphans(context, options)).map((orphan) => ({ ...orphan, action: 'would_ask' }));
+    const outcomes = (await listOrphans(context, options)).map((orphan) => ({
+      ...orphan,
+      action: 'would_ask',
+    }));
     return {
       report: {
-        ...emptyReport(), requeued: await wouldRequeue(context), events_scanned: found.scanned, orphans: outcomes, refreshed: plan.heals.map(({ heal }) => heal.task_id),
-        deferred: [...found.waiting.keys(), ...plan.notTerminal], failed: plan.failed, plan: plan.entries, plan_hash: plan.hash,
+        ...emptyReport(),
+        requeued: await wouldRequeue(context),
+        events_scanned: found.scanned,
+        orphans: outcomes,
+        refreshed: plan.heals.map(({ heal }) => heal.task_id),
+        deferred: [...found.waiting.keys(), ...plan.notTerminal],
+        failed: plan.failed,
+        plan: plan.entries,
+        plan_hash: plan.hash,
       },
       tried: [],
     };
   }
   if (plan.hash !== options.plan) {
-    return { report: { outcome: 'refused', reason: 'plan_changed', expected: options.plan ?? '', plan_hash: plan.hash }, tried: [] };
+    return {
+      report: {
+        outcome: 'refused',
+        reason: 'plan_changed',
+        expected: options.plan ?? '',
+        plan_hash: plan.hash,
+      },
+      tried: [],
+    };
   }
   const pass = await applyCursorPlan(context, found, plan);
-  return { report: toReport(pass, { outcomes: [], healed: { refreshed: [], failed: [], evidenceMissing: [] }, leases: NO_LEASES }), tried: pass.tried };
+  return {
+    report: toReport(pass, {
+      outcomes: [],
+      healed: { refreshed: [], failed: [], evidenceMissing: [] },
+      leases: NO_LEASES,
+    }),
+    tried: pass.tried,
+  };
 }
 
 /** Tasks whose lease a sweep would release; whether the breaker blocks them instead is known only then. */
 async function wouldRequeue({ ledger }: HealContext): Promise<readonly string[]> {
-  return (await listLeaseActions(ledger)).filter((action) => action.kind !== 'extend').map((action) => action.task_id);
+  return (await listLeaseActions(ledger))
+    .filter((action) => action.kind !== 'extend')
+    .map((action) => action.task_id);
 }
 
 async function scan(context: HealContext, options: SweepOptions): Promise<CursorScan | null> {
@@ -76,7 +109,14 @@ async function scan(context: HealContext, options: SweepOptions): Promise<Cursor
   return scanSettled(context, { live: options.live, skip });
 }
 
-function toReport(pass: CursorPass, orphans: { readonly outcomes: readonly OrphanOutcome[]; readonly healed: HealOutcome; readonly leases: LeaseSweep }): SweepReport {
+function toReport(
+  pass: CursorPass,
+  orphans: {
+    readonly outcomes: readonly OrphanOutcome[];
+    readonly healed: HealOutcome;
+    readonly leases: LeaseSweep;
+  },
+): SweepReport {
   const { leases } = orphans;
   return {
     trigger: TRIGGER,
@@ -94,5 +134,14 @@ function toReport(pass: CursorPass, orphans: { readonly outcomes: readonly Orpha
 }
 
 function emptyReport(): SweepReport {
-  return { trigger: TRIGGER, events_scanned: 0, refreshed: [], deferred: [], orphans: [], requeued: [], failed: [], evidence_missing: [] };
+  return {
+    trigger: TRIGGER,
+    events_scanned: 0,
+    refreshed: [],
+    deferred: [],
+    orphans: [],
+    requeued: [],
+    failed: [],
+    evidence_missing: [],
+  };
 }

@@ -41,7 +41,7 @@ export function memoryCustodyReader(log: MemoryLog): CustodyReader {
         open_runs: debts.filter((debt) => debt.owes_run).length,
         pending_invocations: pending.length,
         undisposed_patches: debts.filter((debt) => debt.owes_patch).length,
-        oldest_unreconciled_at: since.sort()[0] ?? null,
+        oldest_unreconciled_at: since.sort(compareCodePoints)[0] ?? null,
       };
     },
   };

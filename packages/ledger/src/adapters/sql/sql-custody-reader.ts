@@ -1,8 +1,8 @@
-import { emptyTaskFacts } from '../../core/run-evidence.ts';
-import type { RunEvidence, TaskFacts } from '../../core/run-evidence.ts';
-import { compareCodePoints } from '../../core/json.ts';
 import type { InvocationRecord } from '../../core/invocation.ts';
+import { compareCodePoints } from '../../core/json.ts';
 import type { TaskCustody } from '../../core/obligations.ts';
+import type { RunEvidence, TaskFacts } from '../../core/run-evidence.ts';
+import { emptyTaskFacts } from '../../core/run-evidence.ts';
 import type { RunRecord } from '../../core/run-record.ts';
 import type { CustodyReader, CustodyTotals } from '../../ports/custody-reader.ts';
 import { isOneOf } from './key-list.ts';
@@ -17,28 +17,52 @@ export function sqlCustodyReader(context: SqlContext): CustodyReader {
     isReadable: async () => true,
     tasks: (taskIds) => reader.transaction().execute((db) => readTaskCustodies(db, context, taskIds)),
     run: async (runId) => {
-      const row = await reader.selectFrom('run').select('record').where('ledger', '=', ledger).where('run_id', '=', runId).executeTakeFirst();
+      const row = await reader
+        .selectFrom('run')
+        .select('record')
+        .where('ledger', '=', ledger)
+        .where('run_id', '=', runId)
+        .executeTakeFirst();
       return row === undefined ? null : parseRun(row.record);
     },
     invocation: async (id) => {
-      const row = await reader.selectFrom('invocation').select('record').where('ledger', '=', ledger)
-        .where('invocation_id', '=', id).executeTakeFirst();
+      const row = await reader
+        .selectFrom('invocation')
+        .select('record')
+        .where('ledger', '=', ledger)
+        .where('invocation_id', '=', id)
+        .executeTakeFirst();
       return row === undefined ? null : parseRecord<InvocationRecord>(row.record);
     },
     openRuns: async () => {
-      const rows = await reader.selectFrom('run').select('record').where('ledger', '=', ledger).where('is_open', '=', 1)
-        .orderBy('first_seq').execute();
+      const rows = await reader
+        .selectFrom('run')
+        .select('record')
+        .where('ledger', '=', ledger)
+        .where('is_open', '=', 1)
+        .orderBy('first_seq')
+        .execute();
       return rows.map((row) => parseRun(row.record));
     },
     pendingInvocations: async () => {
-      const rows = await reader.selectFrom('invocation').select('record').where('ledger', '=', ledger).where('is_pending', '=', 1)
-        .orderBy('first_seq').execute();
+      const rows = await reader
+        .selectFrom('invocation')
+        .select('record')
+        .where('ledger', '=', ledger)
+        .where('is_pending', '=', 1)
+        .orderBy('first_seq')
+        .execute();
       return rows.map((row) => parseRecord<InvocationRecord>(row.record));
     },
     owingTaskIds: () => readOwingTaskIds(context),
     openFaults: async () => {
-      const rows = await reader.selectFrom('containment').select('record').where('ledger', '=', ledger).where('is_open', '=', 1)
-        .orderBy('run_id').execute();
+      const rows = await reader
+        .selectFrom('containment')
+        .select('record')
+        .where('ledger', '=', ledger)
+        .where('is_open', '=', 1)
+        .orderBy('run_id')
+        .execute();
       return rows.map((row) => parseRecord(row.record));
     },
     totals: () => reader.transaction().execute((db) => readTotals(db, ledger)),
@@ -46,16 +70,40 @@ export function sqlCustodyReader(context: SqlContext): CustodyReader {
 }
 
 /** Everything known of the tasks, of the moment that the transaction sees. */
-export async function readTaskCustodies(db: Db, context: SqlContext, taskIds: readonly string[]): Promise<ReadonlyMap<string, TaskCustody>> {
+export async function readTaskCustodies(
+  db: Db,
+  context: SqlContext,
+  taskIds: readonly string[],
+): Promise<ReadonlyMap<string, TaskCustody>> {
   const { ledger, flags } = context;
-  const facts = await db.selectFrom('task_facts').select(['task_id', 'record']).where('ledger', '=', ledger)
-    .where(isOneOf('task_id', taskIds, flags)).execute();
-  const runs = await db.selectFrom('run').select(['task_id', 'record']).where('ledger', '=', ledger)
-    .where(isOneOf('task_id', taskIds, flags)).orderBy('task_id').orderBy('first_seq').execute();
-  const invocations = await db.selectFrom('invocation').select(['task_id', 'record']).where('ledger', '=', ledger)
-    .where(isOneOf('task_id', taskIds, flags)).orderBy('task_id').orderBy('first_seq').execute();
-  const evidence = await db.selectFrom('run_evidence').select(['task_id', 'record']).where('ledger', '=', ledger)
-    .where(isOneOf('task_id', taskIds, flags)).execute();
+  const facts = await db
+    .selectFrom('task_facts')
+    .select(['task_id', 'record'])
+    .where('ledger', '=', ledger)
+    .where(isOneOf('task_id', taskIds, flags))
+    .execute();
+  const runs = await db
+    .selectFrom('run')
+    .select(['task_id', 'record'])
+    .where('ledger', '=', ledger)
+    .where(isOneOf('task_id', taskIds, flags))
+    .orderBy('task_id')
+    .orderBy('first_seq')
+    .execute();
+  const invocations = await db
+    .selectFrom('invocation')
+    .select(['task_id', 'record'])
+    .where('ledger', '=', ledger)
+    .where(isOneOf('task_id', taskIds, flags))
+    .orderBy('task_id')
+    .orderBy('first_seq')
+    .execute();
+  const evidence = await db
+    .selectFrom('run_evidence')
+    .select(['task_id', 'record'])
+    .where('ledger', '=', ledger)
+    .where(isOneOf('task_id', taskIds, flags))
+    .execute();
   const foreign = await readForeignRuns(db, context, taskIds);
 
   const factsOf = new Map(facts.map((row) => [row.task_id, parseRecord<TaskFacts>(row.record)]));
@@ -65,29 +113,47 @@ export async function readTaskCustodies(db: Db, context: SqlContext, taskIds: re
   return new Map(
     taskIds.map((id): [string, TaskCustody] => {
       const items = evidenceOf.get(id) ?? [];
-      return [id, {
-        task_id: id,
-        runs: (runsOf.get(id) ?? []).filter((run) => run.started),
-        invocations: (invocationsOf.get(id) ?? []).filter((item) => item.requested),
-        evidence: items,
-        // Foreign to one of the tasks that were asked for; to its owner the run is its own.
-        foreign_runs: items.flatMap((item) => foreign.get(item.run_id) ?? []).filter((run) => run.task_id !== id),
-        facts: factsOf.get(id) ?? emptyTaskFacts(id),
-      }];
+      return [
+        id,
+        {
+          task_id: id,
+          runs: (runsOf.get(id) ?? []).filter((run) => run.started),
+          invocations: (invocationsOf.get(id) ?? []).filter((item) => item.requested),
+          evidence: items,
+          // Foreign to one of the tasks that were asked for; to its owner the run is its own.
+          foreign_runs: items
+            .flatMap((item) => foreign.get(item.run_id) ?? [])
+            .filter((run) => run.task_id !== id),
+          facts: factsOf.get(id) ?? emptyTaskFacts(id),
+        },
+      ];
     }),
   );
 }
 
 /** Runs that the tasks' rows speak of and that belong to another task. */
-async function readForeignRuns(db: Db, { ledger, flags }: SqlContext, taskIds: readonly string[]): Promise<Map<string, RunRecord>> {
-  const rows = await db.selectFrom('run_evidence').innerJoin('run', (join) =>
-    join.onRef('run.ledger', '=', 'run_evidence.ledger').onRef('run.run_id', '=', 'run_evidence.run_id'))
-    .select(['run.run_id', 'run.record']).where('run_evidence.ledger', '=', ledger)
-    .where(isOneOf('run_evidence.task_id' as never, taskIds, flags)).whereRef('run.task_id', '!=', 'run_evidence.task_id').execute();
+async function readForeignRuns(
+  db: Db,
+  { ledger, flags }: SqlContext,
+  taskIds: readonly string[],
+): Promise<Map<string, RunRecord>> {
+  const rows = await db
+    .selectFrom('run_evidence')
+    .innerJoin('run', (join) =>
+      join.onRef('run.ledger', '=', 'run_evidence.ledger').onRef('run.run_id', '=', 'run_evidence.run_id'),
+    )
+    .select(['run.run_id', 'run.record'])
+    .where('run_evidence.ledger', '=', ledger)
+    .where(isOneOf('run_evidence.task_id' as never, taskIds, flags))
+    .whereRef('run.task_id', '!=', 'run_evidence.task_id')
+    .execute();
   return new Map(rows.map((row) => [row.run_id, parseRun(row.record)]));
 }
 
-function group<T>(rows: readonly { readonly task_id: string; readonly record: string }[], parse: (text: string) => T): Map<string, T[]> {
+function group<T>(
+  rows: readonly { readonly task_id: string; readonly record: string }[],
+  parse: (text: string) => T,
+): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const row of rows) {
     const known = groups.get(row.task_id);
@@ -99,24 +165,62 @@ function group<T>(rows: readonly { readonly task_id: string; readonly record: st
 }
 
 async function readOwingTaskIds({ reader, ledger }: SqlContext): Promise<readonly string[]> {
-  const runs = await reader.selectFrom('run').select('task_id').distinct().where('ledger', '=', ledger).where('owed_at', 'is not', null).execute();
-  const invocations = await reader.selectFrom('invocation').select('task_id').distinct().where('ledger', '=', ledger)
-    .where('is_owed', '=', 1).execute();
-  return [...new Set([...runs, ...invocations].map((row) => row.task_id))].filter((id) => id !== '').sort(compareCodePoints);
+  const runs = await reader
+    .selectFrom('run')
+    .select('task_id')
+    .distinct()
+    .where('ledger', '=', ledger)
+    .where('owed_at', 'is not', null)
+    .execute();
+  const invocations = await reader
+    .selectFrom('invocation')
+    .select('task_id')
+    .distinct()
+    .where('ledger', '=', ledger)
+    .where('is_owed', '=', 1)
+    .execute();
+  return [...new Set([...runs, ...invocations].map((row) => row.task_id))]
+    .filter((id) => id !== '')
+    .sort(compareCodePoints);
 }
 
 async function readTotals(db: Db, ledger: string): Promise<CustodyTotals> {
-  const head = await db.selectFrom('ledger_head').select('seq').where('ledger', '=', ledger).executeTakeFirstOrThrow();
-  const runs = await db.selectFrom('run').select(({ fn }) => fn.countAll<number>().as('count')).where('ledger', '=', ledger)
-    .where('first_seq', '>', 0).executeTakeFirstOrThrow();
-  const owed = await db.selectFrom('run')
-    .select(({ fn }) => [fn.sum<number | null>('owes_run').as('open'), fn.sum<number | null>('owes_patch').as('patches'), fn.min('owed_at').as('since')])
-    .where('ledger', '=', ledger).where('owed_at', 'is not', null).executeTakeFirstOrThrow();
-  const pending = await db.selectFrom('invocation').select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('requested_at').as('since')])
-    .where('ledger', '=', ledger).where('is_owed', '=', 1).executeTakeFirstOrThrow();
-  const since = [owed.since, pending.since].filter((time): time is string => time !== null).sort();
+  const head = await db
+    .selectFrom('ledger_head')
+    .select('seq')
+    .where('ledger', '=', ledger)
+    .executeTakeFirstOrThrow();
+  const runs = await db
+    .selectFrom('run')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('ledger', '=', ledger)
+    .where('first_seq', '>', 0)
+    .executeTakeFirstOrThrow();
+  const owed = await db
+    .selectFrom('run')
+    .select(({ fn }) => [
+      fn.sum<number | null>('owes_run').as('open'),
+      fn.sum<number | null>('owes_patch').as('patches'),
+      fn.min('owed_at').as('since'),
+    ])
+    .where('ledger', '=', ledger)
+    .where('owed_at', 'is not', null)
+    .executeTakeFirstOrThrow();
+  const pending = await db
+    .selectFrom('invocation')
+    .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('requested_at').as('since')])
+    .where('ledger', '=', ledger)
+    .where('is_owed', '=', 1)
+    .executeTakeFirstOrThrow();
+  const since = [owed.since, pending.since]
+    .filter((time): time is string => time !== null)
+    .sort(compareCodePoints);
   return {
-    events: Number(head.seq), runs: Number(runs.count), open_runs: Number(owed.open ?? 0), pending_invocations: Number(pending.count),
-    undisposed_patches: Number(owed.patches ?? 0), oldest_unreconciled_at: since[0] ?? null,
+    events: Number(head.seq),
+    runs: Number(runs.count),
+    open_runs: Number(owed.open ?? 0),
+    pending_invocations: Number(pending.count),
+    undisposed_patches: Number(owed.patches ?? 0),
+    oldest_unreconciled_at: since[0] ?? null,
   };
 }

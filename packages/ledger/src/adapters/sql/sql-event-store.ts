@@ -1,5 +1,5 @@
-import { planAppend } from '../../core/append-plan.ts';
 import type { AppendRequest } from '../../core/append-plan.ts';
+import { planAppend } from '../../core/append-plan.ts';
 import { toAppendResult } from '../../core/append-result.ts';
 import type { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { NewEvent, RecordedEvent, StoredEvent } from '../../core/recorded-event.ts';
@@ -20,7 +20,9 @@ const PAGE = 1000;
 export function sqlEventStore(context: SqlContext, clock: Clock, newId: NewId): EventStore {
   return {
     append: (requests) =>
-      context.writer.transaction().execute((db) => appendInTransaction(db, context, { requests, clock, newId })),
+      context.writer
+        .transaction()
+        .execute((db) => appendInTransaction(db, context, { requests, clock, newId })),
     read: (query) => readPages(context, query),
     head: () => readHead(context.reader, context.ledger),
   };
@@ -46,37 +48,63 @@ export async function appendInTransaction(
   const known = await knownEvents(db, context, events);
   const fold = await loadFold(db, context, events);
   const managedFold = managed ?? (await loadManagedFold(db, context, events));
-  const plan = planAppend(requests, { head, recordedAt: new Date(clock.now()).toISOString(), known, fold, managed: managedFold, newId });
+  const plan = planAppend(requests, {
+    head,
+    recordedAt: new Date(clock.now()).toISOString(),
+    known,
+    fold,
+    managed: managedFold,
+    newId,
+  });
   if (plan.stored.length > 0) {
     await insertEvents(db, context, plan.stored);
     await saveFold(db, context, fold);
     if (managedFold !== null) await saveManagedFold(db, context, managedFold);
     await moveHead(db, context, plan.stored);
   }
-  return plan.outcomes.map((outcome) => (outcome instanceof InvalidEventError ? outcome : toAppendResult(outcome.events)));
+  return plan.outcomes.map((outcome) =>
+    outcome instanceof InvalidEventError ? outcome : toAppendResult(outcome.events),
+  );
 }
 
 /** Where the log stands. */
 export async function readHead(db: Db, ledger: string): Promise<Head> {
-  const row = await db.selectFrom('ledger_head').select(['seq', 'hash', 'epoch', 'incarnation'])
-    .where('ledger', '=', ledger).executeTakeFirst();
+  const row = await db
+    .selectFrom('ledger_head')
+    .select(['seq', 'hash', 'epoch', 'incarnation'])
+    .where('ledger', '=', ledger)
+    .executeTakeFirst();
   if (row === undefined) {
-    throw new StoreError('store_corrupt', `the ledger ${ledger} has no head`, { hint: 'Run `custody verify`; restore from a backup if it fails.' });
+    throw new StoreError('store_corrupt', `the ledger ${ledger} has no head`, {
+      hint: 'Run `custody verify`; restore from a backup if it fails.',
+    });
   }
   return row;
 }
 
 /** The events that the ledger holds under the ids that these give. */
-export async function knownEvents(db: Db, context: SqlContext, events: readonly Pick<NewEvent, 'id'>[]): Promise<Map<string, RecordedEvent>> {
+export async function knownEvents(
+  db: Db,
+  context: SqlContext,
+  events: readonly Pick<NewEvent, 'id'>[],
+): Promise<Map<string, RecordedEvent>> {
   const ids = events.flatMap((event) => event.id ?? []);
   if (ids.length === 0) return new Map();
-  const rows = await db.selectFrom('event').select(['id', 'text', 'hash']).where('ledger', '=', context.ledger)
-    .where(isOneOf('id', ids, context.flags)).execute();
+  const rows = await db
+    .selectFrom('event')
+    .select(['id', 'text', 'hash'])
+    .where('ledger', '=', context.ledger)
+    .where(isOneOf('id', ids, context.flags))
+    .execute();
   return new Map(rows.map((row) => [row.id, toStoredEvent(row).event]));
 }
 
 /** Inserts events as they are; used by the append and by an index that follows another log. */
-export async function insertEvents(db: Db, context: SqlContext, stored: readonly StoredEvent[]): Promise<void> {
+export async function insertEvents(
+  db: Db,
+  context: SqlContext,
+  stored: readonly StoredEvent[],
+): Promise<void> {
   for (let start = 0; start < stored.length; start += INSERT_CHUNK) {
     const rows = stored.slice(start, start + INSERT_CHUNK).map((item) => toEventRow(context.ledger, item));
     await db.insertInto('event').values(rows).execute();
@@ -87,7 +115,11 @@ export async function insertEvents(db: Db, context: SqlContext, stored: readonly
 export async function moveHead(db: Db, context: SqlContext, stored: readonly StoredEvent[]): Promise<void> {
   const last = stored.at(-1)?.event;
   if (last === undefined) return;
-  await db.updateTable('ledger_head').set({ seq: last.seq, hash: last.hash }).where('ledger', '=', context.ledger).execute();
+  await db
+    .updateTable('ledger_head')
+    .set({ seq: last.seq, hash: last.hash })
+    .where('ledger', '=', context.ledger)
+    .execute();
 }
 
 async function* readPages(context: SqlContext, query: EventQuery): AsyncGenerator<StoredEvent, void> {
@@ -105,8 +137,13 @@ async function* readPages(context: SqlContext, query: EventQuery): AsyncGenerato
 }
 
 function readPage(context: SqlContext, query: EventQuery, size: number) {
-  let page = context.reader.selectFrom('event').select(['seq', 'text', 'hash'])
-    .where('ledger', '=', context.ledger).where('seq', '>', query.after ?? 0).orderBy('seq').limit(size);
+  let page = context.reader
+    .selectFrom('event')
+    .select(['seq', 'text', 'hash'])
+    .where('ledger', '=', context.ledger)
+    .where('seq', '>', query.after ?? 0)
+    .orderBy('seq')
+    .limit(size);
   if (query.upTo !== undefined) page = page.where('seq', '<=', query.upTo);
   if (query.taskId !== undefined) page = page.where('task_id', '=', query.taskId);
   if (query.runId !== undefined) page = page.where('run_id', '=', query.runId);

@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely';
-import { CustodyFold, foldKeys, projectKeys } from '../../core/custody-fold.ts';
 import type { UnplacedEvent } from '../../core/custody-fold.ts';
+import { CustodyFold, foldKeys, projectKeys } from '../../core/custody-fold.ts';
 import { isOneOf } from './key-list.ts';
 import { parseRecord, parseRun, toContainmentRow, toInvocationRow, toRunRow } from './records.ts';
 import type { Db, SqlContext, Tables } from './tables.ts';
@@ -9,7 +9,11 @@ import type { Db, SqlContext, Tables } from './tables.ts';
 const CHUNK = 200;
 
 /** Loads the records that a batch may read or change. */
-export async function loadFold(db: Db, context: SqlContext, events: readonly UnplacedEvent[]): Promise<CustodyFold> {
+export async function loadFold(
+  db: Db,
+  context: SqlContext,
+  events: readonly UnplacedEvent[],
+): Promise<CustodyFold> {
   const fold = new CustodyFold();
   const keys = foldKeys(events);
   await loadRuns(db, context, { fold, runIds: [...keys.runIds] });
@@ -22,10 +26,18 @@ export async function loadFold(db: Db, context: SqlContext, events: readonly Unp
   return fold;
 }
 
-async function loadRuns(db: Db, context: SqlContext, { fold, runIds }: { fold: CustodyFold; runIds: readonly string[] }): Promise<void> {
+async function loadRuns(
+  db: Db,
+  context: SqlContext,
+  { fold, runIds }: { fold: CustodyFold; runIds: readonly string[] },
+): Promise<void> {
   if (runIds.length === 0) return;
-  const rows = await db.selectFrom('run').select('record').where('ledger', '=', context.ledger)
-    .where(isOneOf('run_id', runIds, context.flags)).execute();
+  const rows = await db
+    .selectFrom('run')
+    .select('record')
+    .where('ledger', '=', context.ledger)
+    .where(isOneOf('run_id', runIds, context.flags))
+    .execute();
   for (const row of rows) fold.loadRun(parseRun(row.record));
 }
 
@@ -34,57 +46,132 @@ async function loadProjectRuns(
   context: SqlContext,
   { fold, projects }: { fold: CustodyFold; projects: readonly string[] },
 ): Promise<void> {
-  const rows = await db.selectFrom('run').select(['run_id', 'record']).where('ledger', '=', context.ledger)
-    .where('project_owned', '=', 1).where(isOneOf('project_id', projects, context.flags)).execute();
+  const rows = await db
+    .selectFrom('run')
+    .select(['run_id', 'record'])
+    .where('ledger', '=', context.ledger)
+    .where('project_owned', '=', 1)
+    .where(isOneOf('project_id', projects, context.flags))
+    .execute();
   for (const row of rows) if (!fold.runs.has(row.run_id)) fold.loadRun(parseRun(row.record));
 }
 
 /** Of whatever the batch may touch: its own tasks, the owners of the runs and invocations that it names, and who counts them. */
-async function loadTaskFacts(db: Db, context: SqlContext, { fold, taskIds }: { fold: CustodyFold; taskIds: readonly string[] }): Promise<void> {
-  const named = [...fold.runs.values(), ...fold.invocations.values(), ...fold.evidence.values()].map((record) => record.task_id);
+async function loadTaskFacts(
+  db: Db,
+  context: SqlContext,
+  { fold, taskIds }: { fold: CustodyFold; taskIds: readonly string[] },
+): Promise<void> {
+  const named = [...fold.runs.values(), ...fold.invocations.values(), ...fold.evidence.values()].map(
+    (record) => record.task_id,
+  );
   const owners = [...new Set([...taskIds, ...named])];
-  const facts = await db.selectFrom('task_facts').select(['task_id', 'record']).where('ledger', '=', context.ledger)
-    .where(isOneOf('task_id', owners, context.flags)).execute();
+  const facts = await db
+    .selectFrom('task_facts')
+    .select(['task_id', 'record'])
+    .where('ledger', '=', context.ledger)
+    .where(isOneOf('task_id', owners, context.flags))
+    .execute();
   for (const row of facts) fold.tasks.set(row.task_id, parseRecord(row.record));
 }
 
 /** What every task's rows say of the runs: a start can change whose evidence they count in. */
-async function loadEvidence(db: Db, context: SqlContext, { fold, runIds }: { fold: CustodyFold; runIds: readonly string[] }): Promise<void> {
+async function loadEvidence(
+  db: Db,
+  context: SqlContext,
+  { fold, runIds }: { fold: CustodyFold; runIds: readonly string[] },
+): Promise<void> {
   if (runIds.length === 0) return;
-  const evidence = await db.selectFrom('run_evidence').select('record').where('ledger', '=', context.ledger)
-    .where(isOneOf('run_id', runIds, context.flags)).execute();
+  const evidence = await db
+    .selectFrom('run_evidence')
+    .select('record')
+    .where('ledger', '=', context.ledger)
+    .where(isOneOf('run_id', runIds, context.flags))
+    .execute();
   for (const row of evidence) fold.loadEvidence(parseRecord(row.record));
 }
 
-async function loadInvocations(db: Db, context: SqlContext, { fold, ids }: { fold: CustodyFold; ids: readonly string[] }): Promise<void> {
+async function loadInvocations(
+  db: Db,
+  context: SqlContext,
+  { fold, ids }: { fold: CustodyFold; ids: readonly string[] },
+): Promise<void> {
   if (ids.length === 0) return;
-  const rows = await db.selectFrom('invocation').select(['invocation_id', 'record']).where('ledger', '=', context.ledger)
-    .where(isOneOf('invocation_id', ids, context.flags)).execute();
+  const rows = await db
+    .selectFrom('invocation')
+    .select(['invocation_id', 'record'])
+    .where('ledger', '=', context.ledger)
+    .where(isOneOf('invocation_id', ids, context.flags))
+    .execute();
   for (const row of rows) fold.invocations.set(row.invocation_id, parseRecord(row.record));
 }
 
-async function loadContainment(db: Db, context: SqlContext, { fold, runIds }: { fold: CustodyFold; runIds: readonly string[] }): Promise<void> {
+async function loadContainment(
+  db: Db,
+  context: SqlContext,
+  { fold, runIds }: { fold: CustodyFold; runIds: readonly string[] },
+): Promise<void> {
   if (runIds.length === 0) return;
-  const rows = await db.selectFrom('containment').select(['run_id', 'record']).where('ledger', '=', context.ledger)
-    .where(isOneOf('run_id', runIds, context.flags)).execute();
+  const rows = await db
+    .selectFrom('containment')
+    .select(['run_id', 'record'])
+    .where('ledger', '=', context.ledger)
+    .where(isOneOf('run_id', runIds, context.flags))
+    .execute();
   for (const row of rows) fold.containment.set(row.run_id, parseRecord(row.record));
 }
 
 /** Writes back what the fold changed, and marks the rows of the touched tasks for the next look. */
 export async function saveFold(db: Db, { ledger, flags }: SqlContext, fold: CustodyFold): Promise<void> {
   const { changed } = fold;
-  await upsert(db, 'run', ['ledger', 'run_id'], recordsOf(fold.runs, changed.runs).map((run) => toRunRow(ledger, run)));
-  await upsert(db, 'invocation', ['ledger', 'invocation_id'],
-    recordsOf(fold.invocations, changed.invocations).map((item) => toInvocationRow(ledger, item)));
-  await upsert(db, 'run_evidence', ['ledger', 'task_id', 'run_id'],
-    recordsOf(fold.evidence, changed.evidence).map((item) => ({ ledger, task_id: item.task_id, run_id: item.run_id, record: JSON.stringify(item) })));
-  await upsert(db, 'task_facts', ['ledger', 'task_id'],
-    recordsOf(fold.tasks, changed.tasks).map((item) => ({ ledger, task_id: item.task_id, last_seq: item.last_seq, record: JSON.stringify(item) })));
-  await upsert(db, 'containment', ['ledger', 'run_id'],
-    recordsOf(fold.containment, changed.containment).map((item) => toContainmentRow(ledger, item)));
+  await upsert(
+    db,
+    'run',
+    ['ledger', 'run_id'],
+    recordsOf(fold.runs, changed.runs).map((run) => toRunRow(ledger, run)),
+  );
+  await upsert(
+    db,
+    'invocation',
+    ['ledger', 'invocation_id'],
+    recordsOf(fold.invocations, changed.invocations).map((item) => toInvocationRow(ledger, item)),
+  );
+  await upsert(
+    db,
+    'run_evidence',
+    ['ledger', 'task_id', 'run_id'],
+    recordsOf(fold.evidence, changed.evidence).map((item) => ({
+      ledger,
+      task_id: item.task_id,
+      run_id: item.run_id,
+      record: JSON.stringify(item),
+    })),
+  );
+  await upsert(
+    db,
+    'task_facts',
+    ['ledger', 'task_id'],
+    recordsOf(fold.tasks, changed.tasks).map((item) => ({
+      ledger,
+      task_id: item.task_id,
+      last_seq: item.last_seq,
+      record: JSON.stringify(item),
+    })),
+  );
+  await upsert(
+    db,
+    'containment',
+    ['ledger', 'run_id'],
+    recordsOf(fold.containment, changed.containment).map((item) => toContainmentRow(ledger, item)),
+  );
   if (changed.tasks.size === 0) return;
-  await db.updateTable('task_row').set({ needs_check: 1 }).where('ledger', '=', ledger).where('needs_check', '=', 0)
-    .where(isOneOf('task_id', [...changed.tasks], flags)).execute();
+  await db
+    .updateTable('task_row')
+    .set({ needs_check: 1 })
+    .where('ledger', '=', ledger)
+    .where('needs_check', '=', 0)
+    .where(isOneOf('task_id', [...changed.tasks], flags))
+    .execute();
 }
 
 function recordsOf<T>(records: ReadonlyMap<string, T>, keys: ReadonlySet<string>): T[] {
@@ -93,14 +180,28 @@ function recordsOf<T>(records: ReadonlyMap<string, T>, keys: ReadonlySet<string>
 
 type RecordTable = 'run' | 'invocation' | 'run_evidence' | 'task_facts' | 'containment';
 
-async function upsert<T extends RecordTable>(db: Db, table: T, key: readonly string[], rows: readonly Insertable<Tables[T]>[]): Promise<void> {
+async function upsert<T extends RecordTable>(
+  db: Db,
+  table: T,
+  key: readonly string[],
+  rows: readonly Insertable<Tables[T]>[],
+): Promise<void> {
   for (let start = 0; start < rows.length; start += CHUNK) {
     const chunk = rows.slice(start, start + CHUNK);
     const columns = Object.keys(chunk[0] ?? {}).filter((column) => !key.includes(column));
-    await db.insertInto(table).values(chunk as never)
-      .onConflict((conflict) => conflict.columns(key as never).doUpdateSet(
-        (expression) => Object.fromEntries(columns.map((column) => [column, expression.ref(`excluded.${column}` as never)])) as never,
-      ))
+    await db
+      .insertInto(table)
+      .values(chunk as never)
+      .onConflict((conflict) =>
+        conflict
+          .columns(key as never)
+          .doUpdateSet(
+            (expression) =>
+              Object.fromEntries(
+                columns.map((column) => [column, expression.ref(`excluded.${column}` as never)]),
+              ) as never,
+          ),
+      )
       .execute();
   }
 }

@@ -1,7 +1,7 @@
 import { CustodyFold } from '../../core/custody-fold.ts';
 import { chainHash, GENESIS_HASH } from '../../core/event-hash.ts';
-import { isJsonObject } from '../../core/json.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { isJsonObject } from '../../core/json.ts';
 import { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { RecordedEvent } from '../../core/recorded-event.ts';
 import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/ledger-store.ts';
@@ -29,19 +29,43 @@ interface Walk {
 export async function verifySql(context: SqlContext, options: VerifyOptions): Promise<VerifyReport> {
   return context.reader.transaction().execute(async (db) => {
     const head = await readHead(db, context.ledger);
-    const walk: Walk = { problems: [], notes: [], fold: options.rebuild === true ? new CustodyFold() : null, managed: new ManagedFold(), events: 0, seq: 0, hash: GENESIS_HASH };
+    const walk: Walk = {
+      problems: [],
+      notes: [],
+      fold: options.rebuild === true ? new CustodyFold() : null,
+      managed: new ManagedFold(),
+      events: 0,
+      seq: 0,
+      hash: GENESIS_HASH,
+    };
     await walkChain(db, context, walk, options);
     if (head.seq !== walk.seq || head.hash !== walk.hash) {
-      walk.problems.push({ code: 'head_mismatch', message: `the head says ${head.seq}, the newest event is ${walk.seq}`, seq: head.seq });
+      walk.problems.push({
+        code: 'head_mismatch',
+        message: `the head says ${head.seq}, the newest event is ${walk.seq}`,
+        seq: head.seq,
+      });
     }
     if (options.expectHead !== undefined && options.expectHead.seq > walk.seq) {
-      walk.problems.push({ code: 'truncated', message: `the log ends at ${walk.seq}, before the expected ${options.expectHead.seq}`, seq: walk.seq });
+      walk.problems.push({
+        code: 'truncated',
+        message: `the log ends at ${walk.seq}, before the expected ${options.expectHead.seq}`,
+        seq: walk.seq,
+      });
     }
-    if (walk.fold !== null) walk.problems.push(...(await compareTables(db, context, walk.fold)), ...(await compareManagedTables(db, context, walk.managed)));
+    if (walk.fold !== null)
+      walk.problems.push(
+        ...(await compareTables(db, context, walk.fold)),
+        ...(await compareManagedTables(db, context, walk.managed)),
+      );
     walk.notes.push(...(await noteConflictingVerdicts(db, context)));
     return {
-      ok: walk.problems.length === 0, events: walk.events, head_seq: head.seq, head_hash: head.hash,
-      problems: walk.problems.slice(0, MAX_PROBLEMS), notes: walk.notes,
+      ok: walk.problems.length === 0,
+      events: walk.events,
+      head_seq: head.seq,
+      head_hash: head.hash,
+      problems: walk.problems.slice(0, MAX_PROBLEMS),
+      notes: walk.notes,
     };
   });
 }
@@ -49,8 +73,14 @@ export async function verifySql(context: SqlContext, options: VerifyOptions): Pr
 async function walkChain(db: Db, context: SqlContext, walk: Walk, options: VerifyOptions): Promise<void> {
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
-    const rows = await db.selectFrom('event').selectAll().where('ledger', '=', context.ledger).where('seq', '>', after)
-      .orderBy('seq').limit(PAGE).execute();
+    const rows = await db
+      .selectFrom('event')
+      .selectAll()
+      .where('ledger', '=', context.ledger)
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(PAGE)
+      .execute();
     for (const row of rows) checkEvent(row, walk, options);
     const last = rows.at(-1);
     if (last === undefined || rows.length < PAGE) return;
@@ -73,20 +103,33 @@ function checkEvent(row: EventColumns, walk: Walk, options: VerifyOptions): void
     walk.problems.push({ code: 'seq_gap', message: `after ${walk.seq} comes ${row.seq}`, seq: row.seq });
   }
   if (chainHash(walk.hash, row.text) !== row.hash) {
-    walk.problems.push({ code: 'hash_mismatch', message: 'the stored text does not continue the chain', seq: row.seq });
+    walk.problems.push({
+      code: 'hash_mismatch',
+      message: 'the stored text does not continue the chain',
+      seq: row.seq,
+    });
   }
   const event = parseText(row.text);
   if (event === null) {
     walk.problems.push({ code: 'not_json', message: 'the stored text is not a JSON object', seq: row.seq });
   } else {
     const field = wrongColumn(row, event);
-    if (field !== null) walk.problems.push({ code: 'column_mismatch', message: `the column ${field} differs from the stored text`, seq: row.seq });
+    if (field !== null)
+      walk.problems.push({
+        code: 'column_mismatch',
+        message: `the column ${field} differs from the stored text`,
+        seq: row.seq,
+      });
     const replayed = { ...event, hash: row.hash } as RecordedEvent;
     walk.fold?.apply(replayed);
     if (walk.fold !== null) walk.managed.apply(replayed);
   }
   if (options.expectHead?.seq === row.seq && options.expectHead.hash !== row.hash) {
-    walk.problems.push({ code: 'head_not_in_chain', message: 'the expected head has another hash here', seq: row.seq });
+    walk.problems.push({
+      code: 'head_not_in_chain',
+      message: 'the expected head has another hash here',
+      seq: row.seq,
+    });
   }
   walk.events += 1;
   walk.seq = row.seq;
@@ -113,10 +156,20 @@ function wrongColumn(row: EventColumns, event: JsonObject): string | null {
 }
 
 /** Verdicts that came after the first and differ: in the log, never applied. */
-export async function noteConflictingVerdicts(db: Db, { ledger }: SqlContext): Promise<readonly VerifyProblem[]> {
-  const rows = await db.selectFrom('run').select(['run_id', 'task_id']).where('ledger', '=', ledger)
-    .where('record', 'like', '%"conflicting_verdicts":%').limit(MAX_PROBLEMS).execute();
+export async function noteConflictingVerdicts(
+  db: Db,
+  { ledger }: SqlContext,
+): Promise<readonly VerifyProblem[]> {
+  const rows = await db
+    .selectFrom('run')
+    .select(['run_id', 'task_id'])
+    .where('ledger', '=', ledger)
+    .where('record', 'like', '%"conflicting_verdicts":%')
+    .limit(MAX_PROBLEMS)
+    .execute();
   return rows.map((row) => ({
-    code: 'conflicting_verdicts', message: `run ${row.run_id} was settled again with another state; the first one stands`, task_id: row.task_id,
+    code: 'conflicting_verdicts',
+    message: `run ${row.run_id} was settled again with another state; the first one stands`,
+    task_id: row.task_id,
   }));
 }

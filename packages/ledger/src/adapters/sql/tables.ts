@@ -56,7 +56,14 @@ export interface Tables {
     live: string;
   };
   /** Managed tasks; the {@link ManagedTask} as JSON, and beside it what queries ask for. */
-  managed_task: { ledger: string; task_id: string; status: string; priority: number; created_seq: number; record: string };
+  managed_task: {
+    ledger: string;
+    task_id: string;
+    status: string;
+    priority: number;
+    created_seq: number;
+    record: string;
+  };
   /** Who waits for whom. */
   task_link: { ledger: string; parent_id: string; child_id: string };
   /** Who holds a task. A row is never deleted: it keeps the fence. */
@@ -74,7 +81,14 @@ export interface Tables {
     process: string | null;
   };
   /** What was handed in, by idempotency key. */
-  submission: { ledger: string; idempotency_key: string; task_id: string; run_id: string; seq: number; value: string };
+  submission: {
+    ledger: string;
+    idempotency_key: string;
+    task_id: string;
+    run_id: string;
+    seq: number;
+    value: string;
+  };
   state_document: { ledger: string; name: string; document: string };
   leader: { ledger: string; name: string; holder: string; fence: number; expires_at_ms: number };
 }

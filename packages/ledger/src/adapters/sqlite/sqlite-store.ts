@@ -1,6 +1,6 @@
+import { GENESIS_HASH } from '../../core/event-hash.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
 import type { LedgerStore } from '../../ports/ledger-store.ts';
-import { GENESIS_HASH } from '../../core/event-hash.ts';
 import { sqlCustodyReader } from '../sql/sql-custody-reader.ts';
 import { readHead, sqlEventStore } from '../sql/sql-event-store.ts';
 import { sqlManagedStore } from '../sql/sql-managed-store.ts';
@@ -8,8 +8,8 @@ import { sqlLeaderStore, sqlSettleScan, sqlStateStore } from '../sql/sql-small-s
 import { sqlTaskRows } from '../sql/sql-task-rows.ts';
 import { verifySql } from '../sql/sql-verify.ts';
 import type { SqlContext } from '../sql/tables.ts';
-import { openSqlite, SQLITE_SCHEMA_VERSION } from './open-sqlite.ts';
 import type { Durability } from './open-sqlite.ts';
+import { openSqlite, SQLITE_SCHEMA_VERSION } from './open-sqlite.ts';
 
 /** The name of the only ledger in a SQLite file. */
 export const SQLITE_LEDGER = 'main';
@@ -33,13 +33,23 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<LedgerSt
     ...options,
     busyTimeoutMs: BUSY_TIMEOUT_MS,
     seed: async (db) => {
-      await db.insertInto('ledger_head')
-        .values({ ledger: SQLITE_LEDGER, seq: 0, hash: GENESIS_HASH, epoch: 1, incarnation: options.newId() }).execute();
+      await db
+        .insertInto('ledger_head')
+        .values({ ledger: SQLITE_LEDGER, seq: 0, hash: GENESIS_HASH, epoch: 1, incarnation: options.newId() })
+        .execute();
     },
   });
-  const context: SqlContext = { writer: handles.writer, reader: handles.reader, ledger: SQLITE_LEDGER, flags: { keyList: 'json_each' } };
+  const context: SqlContext = {
+    writer: handles.writer,
+    reader: handles.reader,
+    ledger: SQLITE_LEDGER,
+    flags: { keyList: 'json_each' },
+  };
   return {
-    kind: 'sqlite', url: `sqlite:${options.path}`, created: handles.created, schemaVersion: SQLITE_SCHEMA_VERSION,
+    kind: 'sqlite',
+    url: `sqlite:${options.path}`,
+    created: handles.created,
+    schemaVersion: SQLITE_SCHEMA_VERSION,
     events: sqlEventStore(context, options.clock, options.newId),
     custody: sqlCustodyReader(context),
     rows: sqlTaskRows(context, options),

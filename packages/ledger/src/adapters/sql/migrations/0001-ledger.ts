@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
+import { sql } from 'kysely';
 
 /** The tables of the first schema. Order of columns in keys: the ledger first, so that every scan stays inside one. */
 export async function createLedgerTables(db: Kysely<unknown>): Promise<void> {
@@ -45,15 +45,21 @@ async function createRecords(db: Kysely<unknown>): Promise<void> {
     primary key (ledger, run_id))`.execute(db);
   await sql`create index run_by_task on run (ledger, task_id, first_seq)`.execute(db);
   await sql`create index run_open on run (ledger, first_seq) where is_open = 1`.execute(db);
-  await sql`create index run_owing on run (ledger, owed_at, task_id, owes_run, owes_patch) where owed_at is not null`.execute(db);
+  await sql`create index run_owing on run (ledger, owed_at, task_id, owes_run, owes_patch) where owed_at is not null`.execute(
+    db,
+  );
   await sql`create index run_project on run (ledger, project_id) where project_owned = 1`.execute(db);
   await sql`create table invocation (
     ledger text not null, invocation_id text not null, task_id text not null, first_seq bigint not null,
     is_pending int not null, is_owed int not null, requested_at text not null, record text not null,
     primary key (ledger, invocation_id))`.execute(db);
   await sql`create index invocation_by_task on invocation (ledger, task_id, first_seq)`.execute(db);
-  await sql`create index invocation_pending on invocation (ledger, first_seq) where is_pending = 1`.execute(db);
-  await sql`create index invocation_owed on invocation (ledger, requested_at, task_id) where is_owed = 1`.execute(db);
+  await sql`create index invocation_pending on invocation (ledger, first_seq) where is_pending = 1`.execute(
+    db,
+  );
+  await sql`create index invocation_owed on invocation (ledger, requested_at, task_id) where is_owed = 1`.execute(
+    db,
+  );
   await sql`create table run_evidence (
     ledger text not null, task_id text not null, run_id text not null, record text not null,
     primary key (ledger, task_id, run_id))`.execute(db);
@@ -72,10 +78,14 @@ async function createRows(db: Kysely<unknown>): Promise<void> {
     ledger text not null, task_id text not null, status text not null, is_terminal int not null,
     version bigint not null, needs_check int not null, frozen text not null, added text not null, live text not null,
     primary key (ledger, task_id))`.execute(db);
-  await sql`create index task_row_unchecked on task_row (ledger, task_id) where needs_check = 1 and is_terminal = 1`.execute(db);
+  await sql`create index task_row_unchecked on task_row (ledger, task_id) where needs_check = 1 and is_terminal = 1`.execute(
+    db,
+  );
   await sql`create index task_row_by_status on task_row (ledger, status, task_id)`.execute(db);
   await sql`create table state_document (
-    ledger text not null, name text not null, document text not null, primary key (ledger, name))`.execute(db);
+    ledger text not null, name text not null, document text not null, primary key (ledger, name))`.execute(
+    db,
+  );
   await sql`create table leader (
     ledger text not null, name text not null, holder text not null, fence bigint not null, expires_at_ms bigint not null,
     primary key (ledger, name))`.execute(db);
@@ -85,10 +95,16 @@ async function createManaged(db: Kysely<unknown>): Promise<void> {
   await sql`create table managed_task (
     ledger text not null, task_id text not null, status text not null, priority bigint not null, created_seq bigint not null,
     record text not null, primary key (ledger, task_id))`.execute(db);
-  await sql`create index managed_task_ready on managed_task (ledger, priority desc, created_seq) where status = 'ready'`.execute(db);
-  await sql`create index managed_task_running on managed_task (ledger, task_id) where status = 'running'`.execute(db);
+  await sql`create index managed_task_ready on managed_task (ledger, priority desc, created_seq) where status = 'ready'`.execute(
+    db,
+  );
+  await sql`create index managed_task_running on managed_task (ledger, task_id) where status = 'running'`.execute(
+    db,
+  );
   await sql`create table task_link (
-    ledger text not null, parent_id text not null, child_id text not null, primary key (ledger, parent_id, child_id))`.execute(db);
+    ledger text not null, parent_id text not null, child_id text not null, primary key (ledger, parent_id, child_id))`.execute(
+    db,
+  );
   await sql`create table lease (
     ledger text not null, task_id text not null, run_id text not null, fence bigint not null, holder text not null, ttl_ms bigint not null,
     is_open int not null, started_at_ms bigint not null, expires_at_ms bigint not null, heartbeat_at_ms bigint, process text,
