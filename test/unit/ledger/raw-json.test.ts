@@ -69,9 +69,8 @@ describe('raw objects', () => {
 function normal(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(normal);
   if (typeof value === 'object' && value !== null) {
-    return Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, normal(item)]);
+    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return { entries: entries.map(([key, item]) => [key, normal(item)]) };
   }
   return value === 0 ? 0 : value;
 }
