@@ -1,5 +1,6 @@
 import { UsageError } from '@custody/ledger';
 import { Cron } from 'croner';
+import { toDate } from 'date-fns';
 import { parseDuration } from './duration.ts';
 
 /** When passes are due. */
@@ -38,7 +39,7 @@ function cronSchedule(expression: string): Schedule {
   const cron = parseCron(expression);
   return {
     delayAfter: (_began, now) => {
-      const next = cron.nextRun(new Date(now));
+      const next = cron.nextRun(toDate(now));
       if (next === null)
         throw new UsageError('invalid_option', `${expression} is never due again`, {
           hint: 'Give an expression that recurs.',
