@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isMissing } from './fs-error.ts';
+import { LedgerError, StoreError } from '../../errors.ts';
+import { fsErrorCode, isMissing } from './fs-error.ts';
 import type { HeldLock, IsOwnProcess, LockRules } from './lock-file.ts';
 import { takeLock } from './lock-file.ts';
 
@@ -12,10 +13,29 @@ const APPEND_LOCK: LockRules = { pollMs: 10, waitMs: 2000, staleMs: 10_000 };
  * Takes the lock of appends to a log and of its rotation.
  *
  * @throws BusyError if another program holds it for over 2 seconds.
+ * @throws StoreError `log_unreadable` if no lock can be made where the log is: it could not be written either.
  */
 export async function takeAppendLock(log: string, isOwn: IsOwnProcess): Promise<HeldLock> {
-  mkdirSync(dirname(log), { recursive: true });
-  return takeLock(appendLockPath(log), APPEND_LOCK, isOwn);
+  try {
+    mkdirSync(dirname(log), { recursive: true });
+    return await takeLock(appendLockPath(log), APPEND_LOCK, isOwn);
+  } catch (cause) {
+    if (fsErrorCode(cause) === '' || cause instanceof LedgerError) throw cause;
+    throw unwritableLog(log, cause);
+  }
+}
+
+/** The error of a log that can't take an event. */
+export function unwritableLog(path: string, cause: unknown): StoreError {
+  return new StoreError(
+    'log_unreadable',
+    `${path} can't be written: ${cause instanceof Error ? cause.message : String(cause)}`,
+    {
+      hint: 'Check the disk and the permissions of the file.',
+      facts: { path },
+      cause,
+    },
+  );
 }
 
 /** The lock file of a log: its name says which file is meant, however it was reached. */

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fdatasyncSync, fstatSync, ftruncateSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { StoreError } from '../../errors.ts';
 import { syncFolder, writeFully } from './durable-file.ts';
+import { unwritableLog } from './log-lock.ts';
 import { readRange } from './segment-file.ts';
 
 const NEWLINE = 0x0a;
@@ -35,15 +35,7 @@ export function appendDurably(path: string, bytes: Uint8Array): void {
     }
     if (isNew) syncFolder(dirname(path));
   } catch (cause) {
-    throw new StoreError(
-      'log_unreadable',
-      `${path} can't be written: ${cause instanceof Error ? cause.message : String(cause)}`,
-      {
-        hint: 'Check the disk and the permissions of the file.',
-        facts: { path },
-        cause,
-      },
-    );
+    throw unwritableLog(path, cause);
   }
 }
 

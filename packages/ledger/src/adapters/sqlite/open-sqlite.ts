@@ -208,12 +208,8 @@ function schemaOf(options: { readonly schema?: SqliteSchema }): SqliteSchema {
 
 function assertOurs(handle: Database.Database, path: string, schema: SqliteSchema): void {
   const newest = schema.steps.length;
-  const version = Number(handle.pragma('user_version', { simple: true }));
-  const application = Number(handle.pragma('application_id', { simple: true }));
-  const tables = handle.prepare("select count(*) as n from sqlite_master where type = 'table'").get() as {
-    n: number;
-  };
-  if (application !== schema.applicationId && (application !== 0 || version !== 0 || tables.n > 0)) {
+  const { application, version, tables } = readMarks(handle);
+  if (application !== schema.applicationId && (application !== 0 || version !== 0 || tables > 0)) {
     throw new StoreError('not_a_store', `${path} is a SQLite database of another program`, {
       hint: 'Check the path given with -s; it was not changed.',
       facts: { path },
@@ -225,6 +221,17 @@ function assertOurs(handle: Database.Database, path: string, schema: SqliteSchem
       facts: { path, schema_version: version, known: newest },
     });
   }
+}
+
+/** What a file says of itself, of one moment: between two looks another process may have made the store. */
+function readMarks(handle: Database.Database): { application: number; version: number; tables: number } {
+  return handle
+    .prepare(
+      `select (select application_id from pragma_application_id) as application,
+        (select user_version from pragma_user_version) as version,
+        (select count(*) from sqlite_master where type = 'table') as tables`,
+    )
+    .get() as { application: number; version: number; tables: number };
 }
 
 /** A store that was cut to nothing must not come back as one that never held anything. */
