@@ -4,7 +4,7 @@ import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
 import { withLedger } from '../open-store.ts';
 import { eventLine } from '../output/event-line.ts';
-import { printLine } from '../output/report.ts';
+import { lineWriter } from '../output/line-writer.ts';
 
 /** Which events to print; conditions are combined with "and". */
 export interface EventFilter {
@@ -39,17 +39,16 @@ export function toQuery({ after, limit, task, run, type }: EventListOptions): Ev
   };
 }
 
-/** Prints events as they come; returns the `seq` of the last one, or null. */
+/** Prints events as they come. */
 export async function printEvents(
   context: CommandContext,
   events: AsyncIterable<StoredEvent>,
-): Promise<number | null> {
+): Promise<void> {
   const { toPrintedLine } = await import('@custody/ledger');
-  let last: number | null = null;
+  const lines = lineWriter(context.out);
   for await (const { event, text } of events) {
     if (context.out.isClosed()) break;
-    await printLine(context, toPrintedLine(text, event.hash), () => eventLine(event, context));
-    last = event.seq;
+    await lines.write(context.json ? toPrintedLine(text, event.hash) : eventLine(event, context));
   }
-  return last;
+  await lines.flush();
 }

@@ -5,8 +5,9 @@ import { EXIT } from '../exit-code.ts';
 import { loadRow } from '../load-row.ts';
 import { withLedger } from '../open-store.ts';
 import { onOneLine } from '../output/compact-json.ts';
+import { lineWriter } from '../output/line-writer.ts';
 import { printable } from '../output/printable.ts';
-import { printLine, remark } from '../output/report.ts';
+import { remark } from '../output/report.ts';
 
 /** Options of `task list`. */
 export interface TaskListOptions {
@@ -21,18 +22,18 @@ export async function taskList(
   { status, stale }: TaskListOptions,
 ): Promise<ExitCode> {
   return withLedger(context, 'look', async (ledger) => {
+    const { printRawObject } = await import('@custody/ledger');
+    const rowLine = (row: TaskRow) =>
+      context.json ? onOneLine(printRawObject(row.raw)) : humanRow(row, context);
     const rows = stale === true ? staleRows(ledger, context) : allRows(ledger, context, status);
+    const lines = lineWriter(context.out);
     for await (const row of rows) {
       if (context.out.isClosed()) break;
-      if (status === undefined || row.status === status) await printRow(context, row);
+      if (status === undefined || row.status === status) await lines.write(rowLine(row));
     }
+    await lines.flush();
     return EXIT.done;
   });
-}
-
-async function printRow(context: CommandContext, row: TaskRow): Promise<void> {
-  const { printTaskRow } = await import('@custody/ledger');
-  await printLine(context, onOneLine(printTaskRow(row)), () => humanRow(row, context));
 }
 
 function humanRow(row: TaskRow, { paint }: CommandContext): string {

@@ -11,11 +11,6 @@ export async function printReport(
   await context.out.write(context.json ? `${JSON.stringify(report)}\n` : withNewline(human()));
 }
 
-/** Prints one line of a stream of results. */
-export async function printLine(context: CommandContext, json: string, human: () => string): Promise<void> {
-  await context.out.write(context.json ? `${json}\n` : withNewline(human()));
-}
-
 /** Prints that the answer is no. For people this is a remark on stderr: there is no result. */
 export async function printRefusal(
   context: CommandContext,
