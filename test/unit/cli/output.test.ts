@@ -11,6 +11,7 @@ import { usageError } from '../../../packages/cli/src/errors.ts';
 import { exitCodeOf } from '../../../packages/cli/src/exit-code.ts';
 import { errorJson, errorText, toErrorReport } from '../../../packages/cli/src/output/error-report.ts';
 import { printable, shortened, valueText } from '../../../packages/cli/src/output/printable.ts';
+import { startProgress } from '../../../packages/cli/src/output/progress.ts';
 import { renderTable } from '../../../packages/cli/src/output/table.ts';
 import { sinceText, spanText } from '../../../packages/cli/src/output/time-text.ts';
 
@@ -106,4 +107,44 @@ test('people get the message, the facts and the hint, one a line', () => {
   );
 
   expect(errorText(report)).toBe('custody: bad \\u{1b}[2J\n  line: 3\nhint: do this\n');
+});
+
+/** A printer that keeps what it is given, and a clock that is set by hand. */
+function progressOn(isTty: boolean) {
+  const written: string[] = [];
+  const clock = { now: 0 };
+  const printer = {
+    write: async (text: string) => {
+      written.push(text);
+    },
+    isClosed: () => false,
+    isTty,
+    columns: 80,
+  };
+  return { written, clock, progress: startProgress(printer, () => clock.now) };
+}
+
+test('work that is done within a second shows no progress, longer work does on a terminal, and takes it away at the end', () => {
+  const { written, clock, progress } = progressOn(true);
+
+  progress.show('10%');
+  clock.now = 1100;
+  progress.show('50%');
+  clock.now = 1150;
+  progress.show('55%');
+  clock.now = 2000;
+  progress.show('90%');
+  progress.end();
+
+  expect(written).toEqual(['\r\u001b[K50%', '\r\u001b[K90%', '\r\u001b[K']);
+});
+
+test('nobody who is no terminal is shown progress', () => {
+  const { written, clock, progress } = progressOn(false);
+
+  clock.now = 60_000;
+  progress.show('50%');
+  progress.end();
+
+  expect(written).toEqual([]);
 });
