@@ -8,14 +8,12 @@ import { settled, started } from '../support/events.ts';
 
 describe('a SQLite file that was put back from a backup', () => {
   let directory = '';
-  const ledger: Ledger | null = null;
 
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'custody-restore-'));
   });
 
-  afterEach(async () => {
-    await ledger?.close();
+  afterEach(() => {
     rmSync(directory, { recursive: true, force: true });
   });
 
