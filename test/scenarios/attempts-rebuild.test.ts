@@ -1,0 +1,175 @@
+import type { Ledger } from '@custody/ledger';
+import { BLOCK_KINDS } from '@custody/ledger';
+import { describe, expect, test } from 'vitest';
+import { collect } from '../support/collect.ts';
+import type { Desk } from '../support/managed.ts';
+import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import type { Random } from '../support/root-random.ts';
+import { seededRandom } from '../support/root-random.ts';
+
+interface Held {
+  readonly taskId: string;
+  readonly runId: string;
+  readonly fence: number;
+}
+
+const NOBODY: Held = { taskId: 't-1', runId: 'run-none', fence: 1 };
+
+/** At least 0, less than the limit. */
+function below(random: Random, limit: number): number {
+  return limit <= 1 ? 0 : random.int(0, limit - 1);
+}
+
+/** Acts on a ledger at random: most commands make sense where the task stands, some come late or from nobody. */
+async function act(
+  ledger: Ledger,
+  world: { readonly random: Random; readonly held: Held[]; tasks: number; acts: number },
+): Promise<void> {
+  const { random, held } = world;
+  world.acts += 1;
+  const taskId = `t-${below(random, world.tasks + 1)}`;
+  const run = held[below(random, held.length)] ?? NOBODY;
+  const kind = random.pick([null, ...BLOCK_KINDS]);
+  switch (below(random, 20)) {
+    case 0:
+    case 1: {
+      world.tasks += 1;
+      const parents =
+        below(random, 3) === 0 && world.tasks > 1 ? [`t-${1 + below(random, world.tasks - 1)}`] : [];
+      await ledger.tasks.create({
+        taskId: `t-${world.tasks}`,
+        title: 'work',
+        parents,
+        priority: below(random, 3),
+        initial: random.pick([undefined, undefined, 'triage', 'blocked']),
+      } as never);
+      return;
+    }
+    case 2:
+    case 3:
+    case 4:
+    case 5: {
+      const answer = await ledger.runs.claim({ holder: `h-${below(random, 5)}` });
+      if (answer.outcome === 'claimed')
+        held.push({ taskId: answer.task_id, runId: answer.run_id, fence: answer.fence });
+      return;
+    }
+    case 6:
+    case 7:
+      await ledger.runs.complete({ ...run, result: { act: world.acts } });
+      return;
+    case 8:
+      await ledger.runs.block({ ...run, reason: 'stuck', kind });
+      return;
+    case 9:
+      await ledger.tasks.unblock({ taskId });
+      return;
+    case 10:
+      await ledger.runs.submit({
+        ...run,
+        idempotencyKey: `k-${below(random, 200)}`,
+        value: below(random, 3),
+      });
+      return;
+    case 11:
+      await ledger.runs.push({ ...run, state: 'working' });
+      return;
+    case 12:
+      await ledger.runs.reclaim({ taskId: run.taskId, runId: run.runId, reason: 'random' });
+      return;
+    case 13:
+      await ledger.runs.exited({
+        ...run,
+        exit: random.pick([{ kind: 'code', code: random.pick([0, 1, 75]) }, { kind: 'unknown' }] as const),
+      });
+      return;
+    case 14:
+      await ledger.runs.complete({
+        taskId: run.taskId,
+        runId: run.runId,
+        replay: true,
+        result: { act: world.acts },
+      });
+      return;
+    case 15:
+      await ledger.tasks.specify({ taskId, title: `work ${world.acts}`, author: 'ann' });
+      await ledger.tasks.comment({
+        taskId,
+        author: 'ann',
+        body: 'hm',
+        ...(below(random, 2) === 0 && run.taskId === taskId ? { runId: run.runId } : {}),
+      });
+      return;
+    case 16:
+      await ledger.tasks.decompose({ taskId, children: [{ taskId: `c-${world.acts}`, title: 'part' }] });
+      await ledger.tasks.promote({ taskId, actor: 'ann' });
+      return;
+    case 17:
+      await ledger.tasks.link({ taskId, parentId: `t-${below(random, world.tasks + 1)}` });
+      await ledger.tasks.assign({ taskId, assignee: `h-${below(random, 5)}` });
+      return;
+    case 18:
+      await ledger.append([
+        { type: 'run.started', run_id: `d-${world.acts}`, task_id: run.taskId },
+        { type: 'run.settled', run_id: `d-${world.acts}`, state: 'succeeded' },
+      ]);
+      return;
+    default:
+      if (below(random, 3) === 0) await ledger.tasks.cancel({ taskId });
+      else if (below(random, 2) === 0) await ledger.tasks.archive({ taskId });
+      else await ledger.runs.fail({ ...run, reason: 'no' });
+  }
+}
+
+async function assertSane(desk: Desk): Promise<void> {
+  const running = await desk.ledger.leases.running();
+  expect(running.filter((task) => task.lease === null)).toEqual([]);
+  for await (const { row } of desk.ledger.rows.list({})) {
+    const task = await desk.task(row.task_id);
+    const open = task.runs.filter((run) => run.ended_at === null);
+    // P11: one open attempt at most, and it is the one that the task names.
+    expect(open.map((run) => run.run_id)).toEqual(task.current_run_id === null ? [] : [task.current_run_id]);
+    expect(task.status === 'running').toBe(task.current_run_id !== null);
+  }
+}
+
+describe.each(MANAGING_STORES)('managed tasks on $name', (kind) => {
+  test('P2 after ten thousand random commands every table equals a replay, and an import of the log gives the same', async () => {
+    const desk = await openDesk(kind);
+    const world = { random: seededRandom(20260301), held: [] as Held[], tasks: 1, acts: 0 };
+    await desk.ledger.tasks.create({ taskId: 't-1', title: 'first' });
+    for (let round = 0; round < 10_000; round += 1) {
+      await act(desk.ledger, world);
+      if (round % 7 === 0) desk.clock.advance(1 + below(world.random, 30_000));
+      if (world.held.length > 60) world.held.splice(0, 20);
+      if (round % 500 === 0)
+        for (const task of await desk.ledger.leases.running())
+          if (task.lease !== null)
+            await desk.ledger.leases.release({
+              taskId: task.task_id,
+              runId: task.lease.run_id,
+              fence: task.lease.fence,
+            });
+    }
+    await assertSane(desk);
+    expect(await desk.ledger.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
+    const types = new Set((await collect(desk.ledger.read())).map((item) => item.event.type));
+    expect(types.size).toBeGreaterThan(20);
+
+    const copy = await openDesk(kind);
+    const stored = await collect(desk.ledger.read());
+    for (let start = 0; start < stored.length; start += 500) {
+      const exact = stored.slice(start, start + 500);
+      const events = exact.map(
+        ({ event: { seq: _seq, hash: _hash, epoch: _epoch, recorded_at: _at, ...given } }) => given,
+      );
+      await copy.ledger.appendAccepted({ events: events as never, exact });
+    }
+    expect((await copy.ledger.head()).hash).toBe((await desk.ledger.head()).hash);
+    expect(await copy.ledger.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
+    for await (const { row } of desk.ledger.rows.list({})) {
+      expect(await copy.ledger.tasks.get(row.task_id)).toEqual(await desk.ledger.tasks.get(row.task_id));
+      expect(await copy.row(row.task_id)).toEqual(row.value);
+    }
+  }, 180_000);
+});
