@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MANAGED_CLI_SCHEMAS, RUN_FIELDS, SETTINGS_SCHEMA } from './cli-managed-schemas.ts';
 
 // What `--json` prints, command by command. The schemas are strict: a field that nobody documented is a fault, and
 // docs/cli-json.md is held against them field by field.
@@ -119,7 +120,12 @@ const append = z.strictObject({
 
 /** The printed result of every command, by its full name. Streams are schemas of one line. */
 export const CLI_SCHEMAS = {
-  init: z.strictObject({ store: z.string(), created: z.boolean(), schema_version: count }),
+  init: z.strictObject({
+    store: z.string(),
+    created: z.boolean(),
+    schema_version: count,
+    settings: SETTINGS_SCHEMA.optional(),
+  }),
   backfill,
   sweep,
   clear: z.strictObject({
@@ -166,11 +172,10 @@ export const CLI_SCHEMAS = {
     timeline,
   }),
   'inspect run': z.strictObject({
-    run_id: z.string(),
+    ...RUN_FIELDS,
     started: z.boolean(),
+    managed: z.boolean(),
     first_seq: count,
-    started_at: z.string(),
-    role: z.enum(['attempt', 'delegate']),
     task_id: z.string(),
     facts: anyObject,
     project_id: z.string(),
@@ -311,6 +316,7 @@ export const CLI_SCHEMAS = {
   'task put': z.strictObject({ written: count, unchanged: count }),
   'task get': row,
   'task list': row,
+  ...MANAGED_CLI_SCHEMAS,
 } as const satisfies Record<string, z.ZodType>;
 
 /** What goes wrong, exit codes 2, 3 and 4. Facts stand beside these three. */
@@ -320,6 +326,6 @@ export const ERROR_SCHEMA = z.strictObject({
 
 /** What is refused or not found, exit code 1. */
 export const REFUSAL_SCHEMA = z.looseObject({
-  outcome: z.enum(['refused', 'not_found']),
+  outcome: z.enum(['refused', 'not_found', 'none']),
   reason: z.string().optional(),
 });

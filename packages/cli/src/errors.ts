@@ -11,6 +11,10 @@ export type CliErrorCode =
   | 'busy'
   /** A row that the store holds can't be read. */
   | 'row_unreadable'
+  /** The store keeps no managed tasks. */
+  | 'not_supported'
+  /** The folder of journals can't be read or written. */
+  | 'journal_unusable'
   /** Results can't be written where they should go. */
   | 'output_failed';
 

@@ -18,8 +18,14 @@ export interface GatewayFlag {
   readonly gateway?: string | undefined;
 }
 
+/** Where results may wait that the ledger does not have yet. */
+export interface JournalFlag {
+  /** Folders; every sweep recovers them first. */
+  readonly journal?: readonly string[] | undefined;
+}
+
 /** What a reconciler needs beyond the ledger. */
-export interface ReconcilerSettings extends PassFlags, GatewayFlag {
+export interface ReconcilerSettings extends PassFlags, GatewayFlag, JournalFlag {
   readonly liveTaskIds?: LiveTaskIds;
 }
 
@@ -29,7 +35,7 @@ export async function withReconciler<T>(
   settings: ReconcilerSettings,
   work: (reconciler: Reconciler, pass: PassOptions) => Promise<T>,
 ): Promise<T> {
-  const { dryRun, plan, gateway, liveTaskIds } = settings;
+  const { dryRun, plan, gateway, journal = [], liveTaskIds } = settings;
   if (dryRun === true && plan !== undefined) {
     throw usageError(
       '--dry-run and --plan exclude each other',
@@ -40,9 +46,11 @@ export async function withReconciler<T>(
   const factory = await toGatewayFactory(gateway);
   return withLedger(context, dryRun === true ? 'look' : 'work', async (ledger) => {
     const { createReconciler } = await import('@custody/reconciler');
+    const { openJournals } = await import('@custody/ledger');
     const reconciler = createReconciler(ledger, {
       ...(liveTaskIds === undefined ? {} : { liveTaskIds }),
       ...(factory === undefined ? {} : { gateway: factory }),
+      journals: journal.map((directory) => openJournals(directory)),
     });
     return work(reconciler, { dryRun: dryRun ?? false, ...(plan === undefined ? {} : { plan }) });
   });

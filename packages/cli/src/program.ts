@@ -2,7 +2,9 @@ import { Command } from 'commander';
 import type { CommandRunner } from './command-context.ts';
 import { defineEventCommands } from './definitions/event-commands.ts';
 import { defineJobCommands } from './definitions/job-commands.ts';
+import { defineJournalCommands } from './definitions/journal-commands.ts';
 import { defineLookCommands } from './definitions/look-commands.ts';
+import { defineRunCommands } from './definitions/run-commands.ts';
 import { defineTaskCommands } from './definitions/task-commands.ts';
 
 /** The store when neither `-s` nor `CUSTODY_STORE` names one. */
@@ -20,8 +22,9 @@ export interface ProgramSettings {
 }
 
 const AFTER_HELP = `
-Exit codes: 0 done; 1 refused, not found, or findings with --check; 2 wrong usage
-or invalid input; 3 store missing, unreadable or corrupt; 4 busy, try again.
+Exit codes: 0 done; 1 refused, nothing to claim, not found, or findings with
+--check; 2 wrong usage or invalid input; 3 store missing, unreadable or corrupt;
+4 busy, try again.
 Every command has an example: custody help COMMAND`;
 
 /** Builds the whole command line. Nothing of it runs before it is parsed, and commands are loaded when they run. */
@@ -47,5 +50,7 @@ export function createProgram({ version, run, writeOut, writeErr, columns }: Pro
   defineLookCommands(program, run);
   defineEventCommands(program, run);
   defineTaskCommands(program, run);
+  defineRunCommands(program, run);
+  defineJournalCommands(program, run);
   return program;
 }

@@ -21,6 +21,8 @@ export { compareCodePoints, isJsonObject, isSameJson, textOf, textsOf } from './
 export type { WorkerExit } from './core/managed/decide-exit.ts';
 export type { SeenRun } from './core/managed/decide-release.ts';
 export type { Refusal, RefusalReason } from './core/managed/decision.ts';
+export type { FieldOrigin } from './core/managed/field-origins.ts';
+export { fieldOrigins } from './core/managed/field-origins.ts';
 export { closingOutcome, isManagedEvent, isManagedType } from './core/managed/managed-event.ts';
 export type {
   Attempt,
@@ -116,6 +118,7 @@ export type { JournalEntry, Journals, RecoveryReport } from './shell/journals.ts
 export type { Ledger } from './shell/ledger.ts';
 export { createLedger } from './shell/ledger.ts';
 export type { RunReport } from './shell/list-runs.ts';
+export { toRunReport } from './shell/list-runs.ts';
 export type { ManagedLeases, Requeued, RunningTask } from './shell/managed-leases.ts';
 export type {
   Claimed,

@@ -47,8 +47,8 @@ async function owedSince(ledger: Ledger, { tasks }: AuditReport): Promise<Readon
   const { compareCodePoints } = await import('@custody/ledger');
   const custodies = await ledger.custody.tasks(tasks.map((task) => task.task_id));
   return new Map(
-    tasks.map(({ task_id, audit: { unreconciled } }) => {
-      const times = debtTimes(custodies.get(task_id), new Set<string>(unreconciled));
+    tasks.map(({ task_id, audit: { unreconciled }, open_attempts: attempts }) => {
+      const times = debtTimes(custodies.get(task_id), new Set<string>([...unreconciled, ...attempts]));
       return [task_id, [...times].sort(compareCodePoints)[0] ?? ''];
     }),
   );

@@ -16,10 +16,14 @@ export async function inspectRun(
     const run = await ledger.custody.run(runId);
     if (run === null)
       return printRefusal(context, { outcome: 'not_found', run_id: runId }, `there is no run ${runId}`);
+    const { toRunReport } = await import('@custody/ledger');
+    const task = run.managed && ledger.managesTasks ? await ledger.tasks.get(run.task_id) : null;
+    const attempt = task?.runs.find((item) => item.run_id === runId) ?? null;
+    const shown = { ...run, ...toRunReport(run, attempt) };
     const timeline = toTimeline(await eventsOfRun(ledger, runId));
     const obligations = obligationsOfRun(run);
-    await printReport(context, { ...run, obligations, timeline }, () => {
-      const record = Object.entries(run).map(([name, value]) => [name, JSON.stringify(value)] as const);
+    await printReport(context, { ...shown, obligations, timeline }, () => {
+      const record = Object.entries(shown).map(([name, value]) => [name, JSON.stringify(value)] as const);
       return inspectionText(`run ${runId}`, { record, obligations, timeline }, context);
     });
     return EXIT.done;

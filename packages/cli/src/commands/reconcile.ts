@@ -3,12 +3,12 @@ import { usageError } from '../errors.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
 import { readLiveTaskIds } from '../input/live-tasks.ts';
-import type { GatewayFlag } from '../open-reconciler.ts';
+import type { GatewayFlag, JournalFlag } from '../open-reconciler.ts';
 import { withReconciler } from '../open-reconciler.ts';
 import { passLog } from '../output/pass-log.ts';
 
 /** Options of `reconcile`. */
-export interface ReconcileOptions extends GatewayFlag {
+export interface ReconcileOptions extends GatewayFlag, JournalFlag {
   /** Between two sweeps, in milliseconds. */
   readonly every?: number | undefined;
   /** When sweeps are due, UTC. */
@@ -21,7 +21,7 @@ export interface ReconcileOptions extends GatewayFlag {
 
 /** The loop: one backfill, then sweeps until SIGINT or SIGTERM. Prints what each pass did. */
 export async function reconcile(context: CommandContext, options: ReconcileOptions): Promise<ExitCode> {
-  const { every, cron, once, live, gateway } = options;
+  const { every, cron, once, live, gateway, journal } = options;
   if (every !== undefined && cron !== undefined) {
     throw usageError('--every and --cron exclude each other', 'Give one of them.', { option: '--cron' });
   }
@@ -35,7 +35,7 @@ export async function reconcile(context: CommandContext, options: ReconcileOptio
   const signal = context.interruption();
   const log = await passLog(context);
   const liveTaskIds = live === undefined ? null : () => readLiveTaskIds(live);
-  return withReconciler(context, { gateway, liveTaskIds }, async (reconciler) => {
+  return withReconciler(context, { gateway, journal, liveTaskIds }, async (reconciler) => {
     await reconciler.run({
       ...(every === undefined ? {} : { every }),
       ...(cron === undefined ? {} : { cron }),

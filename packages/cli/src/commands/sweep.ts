@@ -3,15 +3,15 @@ import type { CommandContext } from '../command-context.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
 import { readLiveTaskIds } from '../input/live-tasks.ts';
-import type { GatewayFlag, PassFlags } from '../open-reconciler.ts';
+import type { GatewayFlag, JournalFlag, PassFlags } from '../open-reconciler.ts';
 import { withReconciler } from '../open-reconciler.ts';
 import { failedLines, idLines, planLines } from '../output/pass-text.ts';
-import { valueText } from '../output/printable.ts';
+import { printable, valueText } from '../output/printable.ts';
 import { printReport } from '../output/report.ts';
 import { printPlanChanged } from './plan-changed.ts';
 
 /** Options of `sweep`. */
-export interface SweepOptions extends PassFlags, GatewayFlag {
+export interface SweepOptions extends PassFlags, GatewayFlag, JournalFlag {
   /** The tasks whose owners are alive, or `@FILE`; not known when absent. */
   readonly live?: string | undefined;
 }
@@ -27,6 +27,15 @@ export async function sweep(context: CommandContext, options: SweepOptions): Pro
   });
 }
 
+function journalLines(journals: SweepReport['journals']): readonly string[] {
+  if (journals === undefined) return [];
+  const { applied, stale, conflict, retry, errors } = journals;
+  return [
+    `journals: ${applied} applied, ${stale} stale, ${conflict} in conflict, ${retry} to be tried again`,
+    ...errors.map((error) => `journals that can't be read: ${printable(error)}`),
+  ];
+}
+
 function humanSweep(report: SweepReport, context: CommandContext): string {
   const { events_scanned, refreshed, deferred, orphans, failed } = report;
   const did = report.plan === undefined ? 'refreshed' : 'to refresh';
@@ -40,6 +49,7 @@ function humanSweep(report: SweepReport, context: CommandContext): string {
     `${events_scanned} events scanned, ${refreshed.length} ${did}, ${deferred.length} deferred, ${orphans.length} orphans, ${failed.length} failed`,
     ...idLines('refreshed', report.plan === undefined ? refreshed : [], context),
     ...idLines('evidence still to be written', report.evidence_missing, context),
+    ...journalLines(report.journals),
     ...idLines('requeued', report.requeued, context),
     ...idLines('gave up', report.gave_up ?? [], context),
     ...idLines('lease extended, the worker lives', report.extended ?? [], context),

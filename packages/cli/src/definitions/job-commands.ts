@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../command-context.ts';
+import type { InitOptions } from '../commands/init.ts';
 import type { ReconcileOptions } from '../commands/reconcile.ts';
 import type { SweepOptions } from '../commands/sweep.ts';
+import { repeated, setting } from '../input/managed-options.ts';
 import { duration, planHash } from '../input/parse-options.ts';
 import type { PassFlags } from '../open-reconciler.ts';
 import { withExample } from './with-example.ts';
 
 const LIVE_HELP =
   'tasks whose owners are alive: IDs parted by commas, or @FILE; "" means nobody, absent means not known';
+const JOURNAL_HELP = 'a folder of results to recover first; may be repeated';
 const GATEWAY_HELP = 'how to ask for runs: none, process, or http:URLTEMPLATE with {run_id} in it';
 
 /** Commands that make the store and heal its rows. */
@@ -17,8 +20,14 @@ export function defineJobCommands(program: Command, run: CommandRunner): void {
     program
       .command('init')
       .description('make the store; running it twice is fine')
-      .action(() => run(async () => (await import('../commands/init.ts')).init, {})),
+      .option(
+        '--set <name=span>',
+        'keep a time of managed tasks in the store: CUSTODY_CRASH_GRACE, CUSTODY_PARK_SETTLE or CUSTODY_LEASE_TTL; may be repeated',
+        setting,
+      )
+      .action((options: InitOptions) => run(async () => (await import('../commands/init.ts')).init, options)),
     'custody -s sqlite:ledger.db init',
+    'custody init --set CUSTODY_LEASE_TTL=5m --set CUSTODY_CRASH_GRACE=30s',
   );
   withExample(
     withPassOptions(
@@ -36,6 +45,7 @@ export function defineJobCommands(program: Command, run: CommandRunner): void {
     )
       .option('--live <ids>', LIVE_HELP)
       .option('--gateway <gateway>', GATEWAY_HELP)
+      .option('--journal <dir>', JOURNAL_HELP, repeated)
       .action((options: SweepOptions) =>
         run(async () => (await import('../commands/sweep.ts')).sweep, options),
       ),
@@ -61,6 +71,7 @@ export function defineJobCommands(program: Command, run: CommandRunner): void {
       .option('--once', 'stop after one backfill and one sweep')
       .option('--live <ids>', `${LIVE_HELP}; a file is read again before each sweep`)
       .option('--gateway <gateway>', GATEWAY_HELP)
+      .option('--journal <dir>', JOURNAL_HELP, repeated)
       .action((options: ReconcileOptions) =>
         run(async () => (await import('../commands/reconcile.ts')).reconcile, options),
       ),

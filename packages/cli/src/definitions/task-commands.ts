@@ -2,12 +2,15 @@ import type { Command } from 'commander';
 import type { CommandRunner } from '../command-context.ts';
 import type { TaskGetOptions } from '../commands/task-get.ts';
 import type { TaskListOptions } from '../commands/task-list.ts';
+import { defineManagedTaskCommands } from './managed-task-commands.ts';
 import { withExample } from './with-example.ts';
 
 /** Commands that write and read task rows. */
 export function defineTaskCommands(program: Command, run: CommandRunner): void {
   program.commandsGroup('Tasks:');
-  const task = program.command('task').description('put, get and list task rows');
+  const task = program
+    .command('task')
+    .description('put, get and list task rows; create, change and end managed tasks');
   withExample(
     task
       .command('put')
@@ -40,4 +43,5 @@ export function defineTaskCommands(program: Command, run: CommandRunner): void {
       ),
     'custody task list --status failed --json',
   );
+  defineManagedTaskCommands(task, run);
 }

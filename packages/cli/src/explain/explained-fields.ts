@@ -1,5 +1,6 @@
 import type { RecordedEvent, TaskRow } from '@custody/ledger';
 import {
+  fieldOrigins,
   isJsonObject,
   isTerminalStatus,
   LIVE_ENVELOPE_KEYS,
@@ -38,7 +39,13 @@ export function explainedFields(
 ): readonly ExplainedField[] {
   const isTerminal = isTerminalStatus(row.status);
   const writes = events.filter((event) => event.type === 'task.recorded');
+  const origins = fieldOrigins(row.task_id, events);
+  const bySeq = new Map(events.map((event) => [event.seq, event]));
   const explain = (path: readonly string[], raw: string): ExplainedField => {
+    const origin = path.length === 1 ? origins.get(path[0] ?? '') : undefined;
+    const source = origin === undefined ? undefined : bySeq.get(origin.seq);
+    if (origin !== undefined && source !== undefined)
+      return { field: path.join('.'), raw, frozen: origin.frozen, because: [toReason(source)] };
     const name = path.at(-1) ?? '';
     const isLive = (path.length === 1 ? LIVE_KEYS : LIVE_ENVELOPE_KEYS).includes(name);
     const reasons = isLive

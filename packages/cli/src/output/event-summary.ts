@@ -1,4 +1,4 @@
-import type { JsonObject, RecordedEvent } from '@custody/ledger';
+import type { JsonObject, JsonValue, RecordedEvent } from '@custody/ledger';
 import { printable, shortened } from './printable.ts';
 
 /** A summary stays on one line of a terminal. */
@@ -24,14 +24,35 @@ const TELLING: readonly string[] = [
   'trigger',
   'run_ids',
   'detail',
+  'title',
+  'assignee',
+  'kind',
+  'recurrences',
+  'parent_id',
+  'child_ids',
+  'changed_fields',
+  'operator',
+  'actor',
+  'author',
+  'body',
+  'note',
+  'idempotency_key',
+  'failures',
+  'replayed',
+  'late',
+  'expires_at',
+  'summary',
 ];
 
 /** What an event says beyond its type, as `field value` pairs; empty when the type says it all. */
 export function eventSummary(event: RecordedEvent): string {
+  const claim = event['claim'];
+  const holder = isObject(claim) ? fieldText(claim, 'holder') : '';
   const pairs = TELLING.flatMap((field) => {
     const text = fieldText(event, field);
     return text === '' ? [] : [`${field} ${text}`];
   });
+  if (holder !== '') pairs.unshift(`holder ${holder}`);
   return shortened(printable(pairs.join(', ')), MAX_SUMMARY);
 }
 
@@ -40,4 +61,8 @@ function fieldText(event: JsonObject, field: string): string {
   if (value === undefined || value === null || value === '') return '';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(String).join(' ');
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

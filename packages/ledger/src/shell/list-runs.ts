@@ -40,8 +40,7 @@ export async function listRuns(
   return [...attempts, ...others].sort((a, b) => a.seq - b.seq).map((item) => item.report);
 }
 
-/** An attempt as it is shown. */
-export function toAttemptReport(run: Attempt): RunReport {
+function toAttemptReport(run: Attempt): RunReport {
   return {
     run_id: run.run_id,
     role: 'attempt',
@@ -61,7 +60,9 @@ export function toAttemptReport(run: Attempt): RunReport {
   };
 }
 
-function toRunReport(run: RunRecord): RunReport {
+/** Any run as it is shown; an attempt at a managed task brings what only its task knows. */
+export function toRunReport(run: RunRecord, attempt: Attempt | null = null): RunReport {
+  if (attempt !== null) return toAttemptReport(attempt);
   return {
     run_id: run.run_id,
     role: run.role,
