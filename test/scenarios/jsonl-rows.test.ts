@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import type { Ledger, RowProblem, RowUpdate } from '@custody/ledger';
-import { openLedger, parseTaskRow } from '@custody/ledger';
+import { compareCodePoints, openLedger, parseTaskRow } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -80,22 +80,24 @@ describe('rows as files', () => {
     const problems: RowProblem[] = [];
     const rows = await collect(ledger.rows.list({ onProblem: (problem) => problems.push(problem) }));
     expect(rows.map(({ row }) => row.task_id)).toEqual(['t-1']);
-    expect(problems.map((problem) => problem.place.slice(root.at('task_results').length + 1)).sort()).toEqual(
-      [
-        '.hidden.json',
-        'a b.json',
-        'bom.json',
-        'cut.json',
-        'empty.json',
-        'folder.json',
-        'future.json',
-        'latin.json',
-        'link.json',
-        'list.json',
-        'notes.txt',
-        'stamp.json',
-      ],
-    );
+    expect(
+      problems
+        .map((problem) => problem.place.slice(root.at('task_results').length + 1))
+        .sort(compareCodePoints),
+    ).toEqual([
+      '.hidden.json',
+      'a b.json',
+      'bom.json',
+      'cut.json',
+      'empty.json',
+      'folder.json',
+      'future.json',
+      'latin.json',
+      'link.json',
+      'list.json',
+      'notes.txt',
+      'stamp.json',
+    ]);
     for (const id of ['bom', 'latin', 'cut', 'list', 'empty', 'future', 'stamp', 'folder', 'link']) {
       await expect(ledger.rows.load(id)).rejects.toMatchObject({ code: 'invalid_row' });
       await expect(

@@ -16,6 +16,10 @@ export const MANAGED_TYPES = {
   'task.cancelled': 'custody_task_cancelled',
   'task.archived': 'custody_task_archived',
   'task.gave_up': 'custody_task_gave_up',
+  'question.raised': 'custody_question_raised',
+  'question.answered': 'custody_question_answered',
+  'verdict.delivered': 'custody_verdict_delivered',
+  'run.parked': 'custody_run_parked',
   'run.pushed': 'custody_run_pushed',
   'run.submitted': 'custody_run_submitted',
   'run.ended': 'custody_run_ended',
@@ -102,9 +106,6 @@ export function isLedgerOwnedType(type: string): boolean {
 const BY_OUROBOROS_NAME: ReadonlyMap<string, EventType> = new Map(
   Object.entries(EVENT_TYPES).map(([type, name]) => [name, type as EventType]),
 );
-
-/** The prefix of every custody row in the `ouroboros` dialect except the two evidence rows. */
-export const OUROBOROS_PREFIX = 'delegate_run';
 
 /**
  * The ledger's name of an `ouroboros` row's type.

@@ -123,7 +123,7 @@ function toRequest(items: readonly SourceEvent[]): Omit<AppendRequest, 'accepted
 }
 
 /** The same refusal, told with the line of the source. */
-export function atLine(error: InvalidEventError, line: number, appended: number): InvalidEventError {
+function atLine(error: InvalidEventError, line: number, appended: number): InvalidEventError {
   return new InvalidEventError(error.code, error.message, {
     field: error.field,
     index: error.index,

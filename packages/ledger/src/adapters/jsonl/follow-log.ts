@@ -13,7 +13,7 @@ import { readLineBlocks } from './line-reader.ts';
 import { ChainMovedError, openSegment, readRange, withSegment } from './segment-file.ts';
 
 /** A segment as the index remembers it. */
-export type KnownSegment = Selectable<IndexTables['log_segment']>;
+type KnownSegment = Selectable<IndexTables['log_segment']>;
 
 /** Events of one batch: enough to share the cost of loading records, few enough to hold in memory. */
 const BATCH_LINES = 2000;
@@ -77,7 +77,7 @@ export async function followLog(
 }
 
 /** True if the view shows the chain of the index, grown or rotated but not changed. */
-export function continues(known: readonly KnownSegment[], view: readonly Segment[]): boolean {
+function continues(known: readonly KnownSegment[], view: readonly Segment[]): boolean {
   if (known.length > view.length) return false;
   return known.every((before, ord) => {
     const now = view[ord];

@@ -6,7 +6,7 @@ import type { RootPaths } from './root-paths.ts';
 import { SEGMENT_NAME } from './root-paths.ts';
 
 /** A live log of this many bytes is rotated before the next append. */
-export const ROTATE_BYTES = 800_000;
+const ROTATE_BYTES = 800_000;
 
 /** Moves a full live log into the archive and starts a new one. The caller holds the append lock. */
 export function rotateLog(paths: RootPaths, nowMs: number): void {

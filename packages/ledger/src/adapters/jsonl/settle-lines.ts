@@ -7,7 +7,7 @@ import { readLineBlocks } from './line-reader.ts';
 import { openSegment } from './segment-file.ts';
 
 /** Bytes of one scan: it stops before a line once it read more than this. */
-export const SCAN_BYTES = 5_242_880;
+const SCAN_BYTES = 5_242_880;
 
 const NEWLINE = 0x0a;
 const ENDINGS: ReadonlySet<string> = new Set(['run.settled', 'run.closed_absent']);
