@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  appendFileSync,
   chmodSync,
   cpSync,
   existsSync,
@@ -254,6 +255,41 @@ describe('B45: a store that belongs to somebody else', () => {
     expect(error.message).toMatch(/EACCES/);
     expect(readFileSync(bench.path('root/logs/events.jsonl')).equals(before)).toBe(true);
     expect((await bench.run(['-s', 'jsonl:root', 'audit'], { isNobody: true })).code).toBe(0);
+  });
+
+  test('B45: a full log that its archive can’t take refuses the append with the path of the archive', async () => {
+    const bench = await rotatedRoot();
+    chmodSync(bench.dir, 0o755);
+    for (const folder of ['root', 'root/logs', 'root/state']) chmodSync(bench.path(folder), 0o777);
+    for (const name of readdirSync(bench.path('root/state')))
+      chmodSync(bench.path(`root/state/${name}`), 0o666);
+    chmodSync(bench.path('root/logs/events.jsonl'), 0o666);
+    appendFileSync(bench.path('root/logs/events.jsonl'), `{"type":"chat","text":"${'x'.repeat(900_000)}"}\n`);
+    chmodSync(bench.path('root/archive'), 0o555);
+    const before = readFileSync(bench.path('root/logs/events.jsonl'));
+
+    const error = await errorOf(bench, ['-s', 'jsonl:root', 'event', 'append'], {
+      stdin: EVENT,
+      isNobody: true,
+    });
+
+    expect(error).toMatchObject({ exit: 3, code: 'log_unreadable', path: 'root/archive' });
+    expect(readFileSync(bench.path('root/logs/events.jsonl')).equals(before)).toBe(true);
+  });
+
+  test('B45: a row that can’t be written is refused with its path', async () => {
+    const bench = await rotatedRoot();
+    chmodSync(bench.dir, 0o755);
+    mkdirSync(bench.path('root/task_results'), { recursive: true });
+    for (const folder of ['root', 'root/logs', 'root/state']) chmodSync(bench.path(folder), 0o777);
+    for (const name of readdirSync(bench.path('root/state')))
+      chmodSync(bench.path(`root/state/${name}`), 0o666);
+    chmodSync(bench.path('root/task_results'), 0o555);
+    const stdin = toLines({ task_id: 't-9', status: 'failed' });
+
+    const error = await errorOf(bench, ['-s', 'jsonl:root', 'task', 'put'], { stdin, isNobody: true });
+
+    expect(error).toMatchObject({ exit: 3, code: 'store_unreadable', path: 'root/task_results/t-9.json' });
   });
 
   test('B45: a log that may not even be read fails closed: exit 3, never "nothing is owed"', async () => {

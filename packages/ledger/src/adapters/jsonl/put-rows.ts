@@ -1,9 +1,10 @@
 import { printRawObject } from '../../core/raw-json.ts';
 import type { TaskRow } from '../../core/task-row.ts';
 import { mergeRow } from '../../core/task-row.ts';
-import { InvalidRowError } from '../../errors.ts';
+import { InvalidRowError, LedgerError, StoreError } from '../../errors.ts';
 import type { RowPutResult } from '../../ports/task-rows.ts';
 import { replaceFile } from './durable-file.ts';
+import { fsErrorCode } from './fs-error.ts';
 import type { JsonlContext } from './jsonl-context.ts';
 import { assertWritable } from './jsonl-context.ts';
 import { canBeFileName, readRowFile, rowPath } from './row-files.ts';
@@ -17,8 +18,23 @@ export async function putRows(
   assertWritable(context);
   for (const row of rows) assertStorable(row);
   const results: RowPutResult[] = [];
-  for (const row of rows) results.push(await putRow(context, row));
+  for (const row of rows) results.push(await putOrExplain(context, row));
   return results;
+}
+
+/** @throws StoreError if the file or its lock can't be written. */
+async function putOrExplain(context: JsonlContext, row: TaskRow): Promise<RowPutResult> {
+  try {
+    return await putRow(context, row);
+  } catch (cause) {
+    if (!(cause instanceof Error) || fsErrorCode(cause) === '' || cause instanceof LedgerError) throw cause;
+    const path = rowPath(context.paths, row.task_id);
+    throw new StoreError('store_unreadable', `${path} can't be written: ${cause.message}`, {
+      hint: 'Check the disk and the permissions of the file and its folder.',
+      facts: { path, task_id: row.task_id },
+      cause,
+    });
+  }
 }
 
 function assertStorable(row: TaskRow): void {

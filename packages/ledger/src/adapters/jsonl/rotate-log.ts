@@ -2,15 +2,28 @@ import { closeSync, mkdirSync, openSync, readdirSync, renameSync, statSync } fro
 import { join } from 'node:path';
 import { compareCodePoints } from '../../core/json.ts';
 import { syncFolder } from './durable-file.ts';
+import { unwritableLog } from './log-lock.ts';
 import type { RootPaths } from './root-paths.ts';
 import { SEGMENT_NAME } from './root-paths.ts';
 
 /** A live log of this many bytes is rotated before the next append. */
 const ROTATE_BYTES = 800_000;
 
-/** Moves a full live log into the archive and starts a new one. The caller holds the append lock. */
+/**
+ * Moves a full live log into the archive and starts a new one. The caller holds the append lock.
+ *
+ * @throws StoreError `log_unreadable` if the archive can't take it.
+ */
 export function rotateLog(paths: RootPaths, nowMs: number): void {
   if ((statSync(paths.live, { throwIfNoEntry: false })?.size ?? 0) < ROTATE_BYTES) return;
+  try {
+    moveToArchive(paths, nowMs);
+  } catch (cause) {
+    throw unwritableLog(paths.archive, cause);
+  }
+}
+
+function moveToArchive(paths: RootPaths, nowMs: number): void {
   mkdirSync(paths.archive, { recursive: true });
   const names = readdirSync(paths.archive)
     .filter((name) => SEGMENT_NAME.test(name))
