@@ -1,4 +1,4 @@
-import type { Ledger } from '@custody/ledger';
+import type { Ledger, NewEvent, NewTask } from '@custody/ledger';
 import { BLOCK_KINDS } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -20,11 +20,16 @@ function below(random: Random, limit: number): number {
   return limit <= 1 ? 0 : random.int(0, limit - 1);
 }
 
+/** What a series of random commands knows. */
+interface World {
+  readonly random: Random;
+  readonly held: Held[];
+  tasks: number;
+  acts: number;
+}
+
 /** Acts on a ledger at random: most commands make sense where the task stands, some come late or from nobody. */
-async function act(
-  ledger: Ledger,
-  world: { readonly random: Random; readonly held: Held[]; tasks: number; acts: number },
-): Promise<void> {
+async function act(ledger: Ledger, world: World): Promise<void> {
   const { random, held } = world;
   world.acts += 1;
   const taskId = `t-${below(random, world.tasks + 1)}`;
@@ -36,13 +41,14 @@ async function act(
       world.tasks += 1;
       const parents =
         below(random, 3) === 0 && world.tasks > 1 ? [`t-${1 + below(random, world.tasks - 1)}`] : [];
-      await ledger.tasks.create({
+      const initial = random.pick([undefined, undefined, 'triage', 'blocked'] as const);
+      const task: NewTask = {
         taskId: `t-${world.tasks}`,
         title: 'work',
         parents,
         priority: below(random, 3),
-        initial: random.pick([undefined, undefined, 'triage', 'blocked']),
-      } as never);
+      };
+      await ledger.tasks.create(initial === undefined ? task : { ...task, initial });
       return;
     }
     case 2:
@@ -115,10 +121,19 @@ async function act(
       ]);
       return;
     default:
-      if (below(random, 3) === 0) await ledger.tasks.cancel({ taskId });
-      else if (below(random, 2) === 0) await ledger.tasks.archive({ taskId });
-      else await ledger.runs.fail({ ...run, reason: 'no' });
+      await end(ledger, random, { taskId, run });
   }
+}
+
+async function end(
+  ledger: Ledger,
+  random: Random,
+  { taskId, run }: { readonly taskId: string; readonly run: Held },
+): Promise<void> {
+  const way = below(random, 3);
+  if (way === 0) await ledger.tasks.cancel({ taskId });
+  else if (way === 1) await ledger.tasks.archive({ taskId });
+  else await ledger.runs.fail({ ...run, reason: 'no' });
 }
 
 async function assertSane(desk: Desk): Promise<void> {
@@ -133,38 +148,49 @@ async function assertSane(desk: Desk): Promise<void> {
   }
 }
 
+/** Ten thousand commands, and now and then the time in which leases run out. */
+async function actAtRandom(desk: Desk, seed: number): Promise<void> {
+  const world: World = { random: seededRandom(seed), held: [], tasks: 1, acts: 0 };
+  await desk.ledger.tasks.create({ taskId: 't-1', title: 'first' });
+  for (let round = 0; round < 10_000; round += 1) {
+    await act(desk.ledger, world);
+    if (round % 7 === 0) desk.clock.advance(1 + below(world.random, 30_000));
+    if (world.held.length > 60) world.held.splice(0, 20);
+    if (round % 500 === 0) await releaseExpired(desk.ledger);
+  }
+}
+
+async function releaseExpired(ledger: Ledger): Promise<void> {
+  for (const { task_id, lease } of await ledger.leases.running()) {
+    if (lease !== null)
+      await ledger.leases.release({ taskId: task_id, runId: lease.run_id, fence: lease.fence });
+  }
+}
+
+/** Hands a log over as an import does. */
+async function copyLog(from: Ledger, to: Ledger): Promise<void> {
+  const stored = await collect(from.read());
+  for (let start = 0; start < stored.length; start += 500) {
+    const exact = stored.slice(start, start + 500);
+    const events = exact.map(
+      ({ event: { seq: _seq, hash: _hash, epoch: _epoch, recorded_at: _at, ...given } }) => given as NewEvent,
+    );
+    await to.appendAccepted({ events, exact });
+  }
+}
+
 describe.each(MANAGING_STORES)('managed tasks on $name', (kind) => {
-  test('P2 after ten thousand random commands every table equals a replay, and an import of the log gives the same', async () => {
+  test('W3 after ten thousand random commands every table equals a replay, and an import of the log gives the same', async () => {
     const desk = await openDesk(kind);
-    const world = { random: seededRandom(20260301), held: [] as Held[], tasks: 1, acts: 0 };
-    await desk.ledger.tasks.create({ taskId: 't-1', title: 'first' });
-    for (let round = 0; round < 10_000; round += 1) {
-      await act(desk.ledger, world);
-      if (round % 7 === 0) desk.clock.advance(1 + below(world.random, 30_000));
-      if (world.held.length > 60) world.held.splice(0, 20);
-      if (round % 500 === 0)
-        for (const task of await desk.ledger.leases.running())
-          if (task.lease !== null)
-            await desk.ledger.leases.release({
-              taskId: task.task_id,
-              runId: task.lease.run_id,
-              fence: task.lease.fence,
-            });
-    }
+    await actAtRandom(desk, 20_260_301);
+
     await assertSane(desk);
     expect(await desk.ledger.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
     const types = new Set((await collect(desk.ledger.read())).map((item) => item.event.type));
     expect(types.size).toBeGreaterThan(20);
 
     const copy = await openDesk(kind);
-    const stored = await collect(desk.ledger.read());
-    for (let start = 0; start < stored.length; start += 500) {
-      const exact = stored.slice(start, start + 500);
-      const events = exact.map(
-        ({ event: { seq: _seq, hash: _hash, epoch: _epoch, recorded_at: _at, ...given } }) => given,
-      );
-      await copy.ledger.appendAccepted({ events: events as never, exact });
-    }
+    await copyLog(desk.ledger, copy.ledger);
     expect((await copy.ledger.head()).hash).toBe((await desk.ledger.head()).hash);
     expect(await copy.ledger.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
     for await (const { row } of desk.ledger.rows.list({})) {
