@@ -53,6 +53,7 @@ export {
   undisposedPatchRunIds,
 } from './core/obligations.ts';
 export { parseNewEvent } from './core/parse-event.ts';
+export type { Delivery, DeliveryMode, Question } from './core/questions/question.ts';
 export { parseRawObject, printRawObject } from './core/raw-json.ts';
 export type { NewEvent, RecordedEvent, StoredEvent } from './core/recorded-event.ts';
 export { splitPrintedLine, toPrintedLine } from './core/recorded-event.ts';
@@ -100,7 +101,7 @@ export type { AppendOutcome, EventQuery, EventStore, Head } from './ports/event-
 export type { JournalFiles } from './ports/journal-files.ts';
 export type { LeaderStore, Leadership } from './ports/leader-store.ts';
 export type { LedgerStore, VerifyOptions, VerifyProblem, VerifyReport } from './ports/ledger-store.ts';
-export type { RaisedEpoch } from './ports/managed-store.ts';
+export type { QuestionFilter, RaisedEpoch } from './ports/managed-store.ts';
 export type { ProcessControl, ProcessState } from './ports/process-control.ts';
 export type { ReplicaReader } from './ports/replica-reader.ts';
 export type { SettleScan, SettleScanResult, StateStore } from './ports/settle-scan.ts';
@@ -114,6 +115,7 @@ export type {
   RowUpdateResult,
   TaskRows,
 } from './ports/task-rows.ts';
+export type { HeldRun } from './shell/held-run.ts';
 export type { JournalEntry, Journals, RecoveryReport } from './shell/journals.ts';
 export type { Ledger } from './shell/ledger.ts';
 export { createLedger } from './shell/ledger.ts';
@@ -121,8 +123,18 @@ export type { RunReport } from './shell/list-runs.ts';
 export { toRunReport } from './shell/list-runs.ts';
 export type { ManagedLeases, Requeued, RunningTask } from './shell/managed-leases.ts';
 export type {
+  Acknowledged,
+  Answered,
+  Asked,
+  AskingRuns,
+  ManagedQuestions,
+  OfferedVerdict,
+  Parked,
+  QuestionToAsk,
+  QuestionToParkOn,
+} from './shell/managed-questions.ts';
+export type {
   Claimed,
-  HeldRun,
   HeldTask,
   ManagedRuns,
   NothingClaimed,

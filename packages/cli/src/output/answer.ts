@@ -43,6 +43,11 @@ const SAID: Readonly<Record<RefusalReason, string>> = {
   journal_conflict: 'another result of that run is there already',
   nothing_claimable: 'nothing is ready to be claimed',
   question_open: 'a question waits for its answer',
+  no_such_question: 'there is no such question',
+  invalid_option: 'the question does not offer that',
+  already_answered: 'the question has its answer',
+  already_delivered: 'the verdict has reached a run already',
+  not_answered: 'nobody has answered yet',
   in_flight: 'a run holds the task',
   not_ready: 'the task is not ready',
 };

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../core/json.ts';
 import type { Decision, Refusal } from '../core/managed/decision.ts';
 import type { ManagedScope, ScopeRequest } from '../core/managed/scope.ts';
+import type { Question } from '../core/questions/question.ts';
 import type { NewId } from './clock.ts';
 
 /** What became of a decision. */
@@ -14,6 +15,13 @@ export type Decided =
       readonly answer: JsonObject;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+/** Which questions are listed. */
+export interface QuestionFilter {
+  readonly taskId?: string;
+  /** Only those that nobody has answered, of tasks that have not ended: nobody waits for the others. */
+  readonly open?: boolean;
+}
 
 /** What a raised epoch did. */
 export interface RaisedEpoch {
@@ -34,6 +42,8 @@ export interface ManagedStore {
   decide(request: ScopeRequest, decision: (scope: ManagedScope) => Decision): Promise<Decided>;
   /** Looks at one moment of the store without the write lock. */
   read(request: ScopeRequest): Promise<ManagedScope>;
+  /** Questions in the order in which they were raised; the open ones are those of tasks that have not ended. */
+  questions(filter: QuestionFilter): Promise<readonly Question[]>;
   /** Ids of the tasks that read `running`, by code point. */
   runningTaskIds(): Promise<readonly string[]>;
   /**

@@ -16,6 +16,8 @@ import type { OwnTaskRows } from '../ports/task-rows.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { ManagedLeases } from './managed-leases.ts';
 import { managedLeases } from './managed-leases.ts';
+import type { ManagedQuestions } from './managed-questions.ts';
+import { managedQuestions } from './managed-questions.ts';
 import type { ManagedRuns } from './managed-runs.ts';
 import { managedRuns } from './managed-runs.ts';
 import type { ManagedTasks } from './managed-tasks.ts';
@@ -43,6 +45,8 @@ export interface Ledger extends AsyncDisposable {
   readonly tasks: ManagedTasks;
   /** Commands of holders of managed tasks. */
   readonly runs: ManagedRuns;
+  /** Questions of runs, their verdicts, and how those reach runs. */
+  readonly questions: ManagedQuestions;
   /** What a sweep does with the leases of managed tasks. */
   readonly leases: ManagedLeases;
   /**
@@ -90,6 +94,7 @@ export function createLedger(store: LedgerStore, clock: Clock, processes: Proces
     managesTasks: store.managed !== undefined,
     tasks: managedTasks(managed),
     runs: managedRuns({ store: managed, custody: store.custody, processes }),
+    questions: managedQuestions(managed),
     leases: managedLeases(managed, processes),
     raiseEpoch: (reason) => managed.raiseEpoch(reason),
     append: async (events, options = {}) => {

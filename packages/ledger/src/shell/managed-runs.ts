@@ -10,6 +10,8 @@ import { decideReplay } from '../core/managed/decide-replay.ts';
 import { decideSubmit } from '../core/managed/decide-submit.ts';
 import type { Refusal, RefusalReason } from '../core/managed/decision.ts';
 import type { BlockKind, ProcessIdentity, TaskStatus } from '../core/managed/managed-task.ts';
+import { questionFacts } from '../core/questions/question.ts';
+import { pendingQuestion } from '../core/questions/resume.ts';
 import { UsageError } from '../errors.ts';
 import type { CustodyReader } from '../ports/custody-reader.ts';
 import type { ManagedStore } from '../ports/managed-store.ts';
@@ -23,17 +25,15 @@ import {
   spanArgument,
   textArgument,
 } from './arguments.ts';
+import type { HeldRun } from './held-run.ts';
+import { heldRun as held } from './held-run.ts';
 import type { RunReport } from './list-runs.ts';
 import { listRuns } from './list-runs.ts';
+import type { AskingRuns } from './managed-questions.ts';
+import { askingRuns } from './managed-questions.ts';
 import { kindArgument } from './managed-tasks.ts';
 import type { Reclaimed } from './reclaim-run.ts';
 import { reclaimRun } from './reclaim-run.ts';
-
-/** The run and the fence that a holder writes under; the fence is the one that its claim gave. */
-export interface HeldRun {
-  readonly runId: string;
-  readonly fence: number;
-}
 
 /** The same, with the task that the holder believes to hold. */
 export interface HeldTask extends HeldRun {
@@ -85,7 +85,7 @@ export interface RunCompleted {
 }
 
 /** Commands of holders. Each is judged by run and fence in the transaction that writes; a refusal wrote nothing. */
-export interface ManagedRuns {
+export interface ManagedRuns extends AskingRuns {
   /** Asks for a task: the given one, or the oldest ready one of the highest priority. */
   claim(claim: {
     readonly holder: string;
@@ -169,6 +169,7 @@ export function managedRuns({ store, custody, processes }: ManagedRunsParts): Ma
   };
 
   return {
+    ...askingRuns(store),
     claim: (claim) => claimTask(store, processes, claim),
     heartbeat: async (beat) => {
       const command = { ...held(beat), ttlMs: spanArgument('ttl', beat.ttlMs) };
@@ -266,10 +267,6 @@ export function managedRuns({ store, custody, processes }: ManagedRunsParts): Ma
   };
 }
 
-function held(run: HeldRun): { readonly taskId: null; readonly runId: string; readonly fence: number } {
-  return { taskId: null, runId: idArgument('run_id', run.runId), fence: fenceArgument(run.fence) };
-}
-
 function heldTask(run: HeldTask): {
   readonly taskId: string;
   readonly runId: string;
@@ -301,17 +298,19 @@ async function claimTask(
       (id) => decided.after.leaseOf(id)?.run_id === command.runId,
     ) ?? '';
   const lease = decided.after.leaseOf(claimed);
-  const run = decided.after.taskOf(claimed)?.runs.at(-1);
-  if (lease === null || run === undefined)
+  const task = decided.after.taskOf(claimed);
+  const run = task?.runs.at(-1);
+  if (lease === null || task === null || run === undefined)
     throw new Error(`the store granted run ${command.runId} and does not know its lease`);
+  const question = pendingQuestion(decided.after, task);
   return {
     outcome: 'claimed',
     task_id: claimed,
     run_id: command.runId,
     fence: lease.fence,
     expires_at: new Date(lease.expires_at_ms).toISOString(),
-    pending_question: false,
-    question: null,
+    pending_question: question !== null,
+    question: question === null ? null : questionFacts(question),
     resume_notice: run.resume_notice,
   };
 }

@@ -14,6 +14,7 @@ export function unsupportedManaged({ kind, url }: Pick<LedgerStore, 'kind' | 'ur
     newId: refuse,
     decide: async () => refuse(),
     read: async () => refuse(),
+    questions: async () => refuse(),
     runningTaskIds: async () => refuse(),
     raiseEpoch: async () => refuse(),
   };

@@ -3,10 +3,12 @@ import type { Decision } from '../../core/managed/decision.ts';
 import { refuse } from '../../core/managed/decision.ts';
 import { loadedScope } from '../../core/managed/loaded-scope.ts';
 import type { ManagedTask } from '../../core/managed/managed-task.ts';
+import { isEnded } from '../../core/managed/managed-task.ts';
 import { restampEvents } from '../../core/managed/restamp.ts';
 import type { ManagedScope, ScopeRequest } from '../../core/managed/scope.ts';
 import { parseSettings, SETTINGS_DOCUMENT } from '../../core/managed/settings.ts';
 import { parseNewEvent } from '../../core/parse-event.ts';
+import { isUnanswered } from '../../core/questions/question.ts';
 import { taskCustodyOf } from '../../core/task-custody.ts';
 import { InvalidEventError } from '../../errors.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
@@ -42,6 +44,11 @@ export function memoryManagedStore(options: MemoryManagedOptions): ManagedStore 
       );
     },
     read: async (request) => scopeOf(options, request, await readBeside(options, request)),
+    questions: async ({ taskId, open }) =>
+      [...log.managed.questions.values()]
+        .filter((question) => taskId === undefined || question.task_id === taskId)
+        .filter((question) => open !== true || (isUnanswered(question) && !hasEnded(log, question.task_id)))
+        .sort((a, b) => a.asked_seq - b.asked_seq),
     runningTaskIds: async () =>
       tasksBy(log, (task) => task.status === 'running')
         .map((task) => task.task_id)
@@ -54,6 +61,11 @@ export function memoryManagedStore(options: MemoryManagedOptions): ManagedStore 
       return { epoch, restamped: open.map((lease) => lease.task_id) };
     },
   };
+}
+
+function hasEnded(log: MemoryLog, taskId: string): boolean {
+  const task = log.managed.tasks.get(taskId);
+  return task !== undefined && isEnded(task);
 }
 
 interface Beside {

@@ -6,7 +6,7 @@ import { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/ledger-store.ts';
 import type { MemoryLog } from './memory-event-store.ts';
 
-const MANAGED_RECORDS = ['tasks', 'submissions'] as const;
+const MANAGED_RECORDS = ['tasks', 'submissions', 'questions'] as const;
 
 const RECORDS = ['runs', 'invocations', 'evidence', 'tasks', 'containment'] as const;
 

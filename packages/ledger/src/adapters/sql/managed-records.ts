@@ -1,6 +1,8 @@
 import type { Insertable } from 'kysely';
 import type { JsonValue } from '../../core/json.ts';
 import type { Lease, ManagedTask, ProcessIdentity, Submission } from '../../core/managed/managed-task.ts';
+import type { Question } from '../../core/questions/question.ts';
+import { isOwed, isUnanswered } from '../../core/questions/question.ts';
 import { parseRecord } from './records.ts';
 import type { Tables } from './tables.ts';
 
@@ -53,6 +55,19 @@ export function toLease(row: Tables['lease']): Lease {
     expires_at_ms: row.expires_at_ms,
     heartbeat_at_ms: row.heartbeat_at_ms,
     process: row.process === null ? null : parseRecord<ProcessIdentity>(row.process),
+  };
+}
+
+/** A question as its row. */
+export function toQuestionRow(ledger: string, question: Question): Insertable<Tables['question']> {
+  return {
+    ledger,
+    question_id: question.question_id,
+    task_id: question.task_id,
+    asked_seq: question.asked_seq,
+    is_open: Number(isUnanswered(question)),
+    is_owed: Number(isOwed(question)),
+    record: JSON.stringify(question),
   };
 }
 

@@ -6,6 +6,7 @@ import { isTerminalStatus, joinRow } from '../../core/task-row.ts';
 import { isOneOf } from './key-list.ts';
 import { toLease, toLeaseRow, toManagedTaskRow, toSubmission, toSubmissionRow } from './managed-records.ts';
 import { parseRecord } from './records.ts';
+import { loadQuestions, saveQuestions } from './sql-questions.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 /** Loads what events of managed tasks change; null if none of the events is one. */
@@ -20,6 +21,7 @@ export async function loadManagedFold(
   await loadTasks(db, context, { fold, taskIds: keys.taskIds });
   await loadLeases(db, context, { fold, taskIds: keys.taskIds });
   await loadSubmissions(db, context, { fold, keys: keys.submissionKeys });
+  await loadQuestions(db, context, { fold, questionIds: keys.questionIds });
   return fold;
 }
 
@@ -84,6 +86,7 @@ export async function saveManagedFold(db: Db, context: SqlContext, fold: Managed
     if (item !== undefined)
       await db.insertInto('submission').values(toSubmissionRow(context.ledger, item)).execute();
   }
+  await saveQuestions(db, context, fold);
   fold.clearChanged();
 }
 

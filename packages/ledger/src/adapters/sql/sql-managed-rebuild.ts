@@ -2,7 +2,7 @@ import type { ManagedFold } from '../../core/managed/managed-fold.ts';
 import { rowDocument } from '../../core/managed/row-document.ts';
 import { joinRow } from '../../core/task-row.ts';
 import type { VerifyProblem } from '../../ports/ledger-store.ts';
-import { toLeaseGrant, toManagedTaskRow, toSubmissionRow } from './managed-records.ts';
+import { toLeaseGrant, toManagedTaskRow, toQuestionRow, toSubmissionRow } from './managed-records.ts';
 import { compareRows } from './sql-rebuild.ts';
 import type { Db, SqlContext } from './tables.ts';
 
@@ -42,6 +42,12 @@ export async function compareManagedTables(
     problems,
     keyOf: (row) => row.idempotency_key,
     expected: new Map([...fold.submissions].map(([key, item]) => [key, toSubmissionRow(ledger, item)])),
+  });
+  const questions = await db.selectFrom('question').selectAll().where('ledger', '=', ledger).execute();
+  compareRows('question', questions, {
+    problems,
+    keyOf: (row) => row.question_id,
+    expected: new Map([...fold.questions].map(([id, item]) => [id, toQuestionRow(ledger, item)])),
   });
   return [...problems, ...(await compareTaskRows(db, ledger, fold))];
 }

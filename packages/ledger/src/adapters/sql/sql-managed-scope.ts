@@ -8,6 +8,7 @@ import { isOneOf } from './key-list.ts';
 import { parseRecord } from './records.ts';
 import { readTaskCustodies } from './sql-custody-reader.ts';
 import { loadLeases, loadSubmissions, loadTasks } from './sql-managed-fold.ts';
+import { loadOwedQuestions, loadQuestion } from './sql-questions.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 /** Holders that are looked at when nothing is ready; more wait for the next claim. */
@@ -31,7 +32,12 @@ export async function loadScope(
     request.claimableBy === undefined
       ? []
       : await candidatesFor(db, context, { holder: request.claimableBy, now });
-  const named = [...new Set([...request.taskIds, ...(runOwner === null ? [] : [runOwner]), ...candidates])];
+  const asker =
+    request.questionId === undefined
+      ? null
+      : await loadQuestion(db, context, { fold, questionId: request.questionId });
+  const owners = [runOwner, asker].filter((id) => id !== null);
+  const named = [...new Set([...request.taskIds, ...owners, ...candidates])];
   await loadTasks(db, context, { fold, taskIds: named });
   await loadParents(db, context, { fold, allGenerations: request.ancestors === true });
   const children =
@@ -39,6 +45,7 @@ export async function loadScope(
       ? await loadChildren(db, context, { fold, taskIds: named })
       : new Map<string, string[]>();
   await loadLeases(db, context, { fold, taskIds: named });
+  await loadOwedQuestions(db, context, { fold, taskIds: named });
   if (request.idempotencyKey !== undefined)
     await loadSubmissions(db, context, { fold, keys: [request.idempotencyKey] });
   const scope = loadedScope({

@@ -13,6 +13,7 @@ import { appendInTransaction, readHead } from './sql-event-store.ts';
 import { saveLeases } from './sql-managed-fold.ts';
 import type { SqlScope } from './sql-managed-scope.ts';
 import { loadScope } from './sql-managed-scope.ts';
+import { listQuestions } from './sql-questions.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 /** What managed tasks in tables rest on. */
@@ -56,6 +57,7 @@ export function sqlManagedStore(context: SqlContext, options: SqlManagedOptions)
       reader
         .transaction()
         .execute(async (db) => (await loadScope(db, context, { request, now: clock.now() })).scope),
+    questions: (filter) => listQuestions(reader, context, filter),
     runningTaskIds: async () => {
       const rows = await reader
         .selectFrom('managed_task')

@@ -89,6 +89,18 @@ export interface Tables {
     seq: number;
     value: string;
   };
+  /** What runs asked; the {@link Question} as JSON, and beside it what queries ask for. */
+  question: {
+    ledger: string;
+    question_id: string;
+    task_id: string;
+    asked_seq: number;
+    /** 1 while nobody has answered. */
+    is_open: number;
+    /** 1 until the verdict has reached a run. */
+    is_owed: number;
+    record: string;
+  };
   state_document: { ledger: string; name: string; document: string };
   leader: { ledger: string; name: string; holder: string; fence: number; expires_at_ms: number };
 }

@@ -1,3 +1,5 @@
+import { questionFacts } from '../questions/question.ts';
+import { parkedQuestion } from '../questions/resume.ts';
 import type { NewEvent } from '../recorded-event.ts';
 import { openParents } from './completion.ts';
 import { synthesizedStart } from './decide-complete.ts';
@@ -64,13 +66,20 @@ function blockEvent(
   return { type: 'task.blocked', ...base, recurrences, ...rekinded };
 }
 
-/** Lets a blocked task go on. What it was blocked by is remembered, so that a loop is noticed. */
+/** Lets a blocked task go on, but not one that waits for an answer: its answer does that. What it was blocked by is remembered, so that a loop is noticed. */
 export function decideUnblock(scope: ManagedScope, command: { readonly taskId: string }): Decision {
   const found = findTask(scope, command.taskId);
   if (!found.ok) return found.decision;
   const { task } = found;
   if (task.status !== 'blocked' && task.status !== 'scheduled')
     return refuse('not_blocked', { task_id: task.task_id, status: task.status });
+  const question = parkedQuestion(scope, task);
+  if (question !== null)
+    return refuse('question_open', {
+      task_id: task.task_id,
+      status: task.status,
+      question: questionFacts(question),
+    });
   const status = openParents(scope, task).length > 0 ? 'todo' : 'ready';
   return accept([{ type: 'task.unblocked', task_id: task.task_id, status }]);
 }

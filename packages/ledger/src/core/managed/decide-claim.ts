@@ -1,4 +1,6 @@
 import type { JsonObject } from '../json.ts';
+import { questionFacts } from '../questions/question.ts';
+import { parkedQuestion, resumption } from '../questions/resume.ts';
 import type { NewEvent } from '../recorded-event.ts';
 import { toEpochMillis, toIsoTime } from '../time.ts';
 import { openParents } from './completion.ts';
@@ -8,7 +10,7 @@ import { isLastChance } from './failures.ts';
 import type { HolderClaim } from './holder-guard.ts';
 import { findRun, findTask, guardHolder } from './holder-guard.ts';
 import type { Lease, ManagedTask, ProcessIdentity } from './managed-task.ts';
-import { attemptOf } from './managed-task.ts';
+import { attemptOf, isEnded } from './managed-task.ts';
 import type { ManagedScope } from './scope.ts';
 
 /** A holder asks for work. */
@@ -28,14 +30,26 @@ export interface Claim {
 export function decideClaim(scope: ManagedScope, command: Claim): Decision {
   if (command.taskId !== null) {
     const found = findTask(scope, command.taskId);
-    return found.ok ? grantOrRefuse(scope, found.task, command) : found.decision;
+    return found.ok ? judge(scope, found.task, command) : found.decision;
   }
   for (const id of scope.candidates) {
     const task = scope.taskOf(id);
-    const decision = task === null ? null : grantOrRefuse(scope, task, command);
+    const decision = task === null ? null : judge(scope, task, command);
     if (decision?.kind === 'accepted') return decision;
   }
   return refuse('nothing_claimable');
+}
+
+/** A park is looked at before the status: it holds also where a row was set back to another one. */
+function judge(scope: ManagedScope, task: ManagedTask, command: Claim): Decision {
+  const question = parkedQuestion(scope, task);
+  if (question === null || task.status === 'running' || isEnded(task))
+    return grantOrRefuse(scope, task, command);
+  return refuse('question_open', {
+    task_id: task.task_id,
+    status: task.status,
+    question: questionFacts(question),
+  });
 }
 
 function grantOrRefuse(scope: ManagedScope, task: ManagedTask, command: Claim): Decision {
@@ -44,7 +58,7 @@ function grantOrRefuse(scope: ManagedScope, task: ManagedTask, command: Claim): 
   switch (task.status) {
     case 'ready':
       if (waitsFor.length > 0) return refuse('parents_open', { ...facts, parents: waitsFor });
-      return accept([grant(scope, task, command)]);
+      return accept(grant(scope, task, command));
     case 'running':
       return takeOver(scope, task, command);
     case 'todo':
@@ -62,8 +76,10 @@ function grantOrRefuse(scope: ManagedScope, task: ManagedTask, command: Claim): 
   }
 }
 
-function grant(scope: ManagedScope, task: ManagedTask, command: Claim): NewEvent {
-  return {
+/** The start of the new run, and with it every verdict that no run has heard. */
+function grant(scope: ManagedScope, task: ManagedTask, command: Claim): readonly NewEvent[] {
+  const { notice, deliveries } = resumption(scope, task, command.runId);
+  const started = {
     type: 'run.started',
     task_id: task.task_id,
     run_id: command.runId,
@@ -73,8 +89,10 @@ function grant(scope: ManagedScope, task: ManagedTask, command: Claim): NewEvent
       ttl_ms: command.ttlMs ?? scope.settings.lease_ttl_ms,
       assignee: task.assignee,
       process: command.process === null ? null : { ...command.process },
+      ...notice,
     },
   };
+  return [started, ...deliveries];
 }
 
 /** A task whose holder is gone is requeued and handed out by the same claim. */
@@ -100,7 +118,7 @@ function takeOver(scope: ManagedScope, task: ManagedTask, command: Claim): Decis
     counts: true,
     error: `the holder ${lease.holder} is gone`,
   };
-  return accept([stopped, grant(scope, task, command)]);
+  return accept([stopped, ...grant(scope, task, command)]);
 }
 
 /**
@@ -154,7 +172,8 @@ export function decidePush(
   return accept([event], { beat: beatOf(scope, held.lease, null) });
 }
 
-function beatOf(scope: ManagedScope, lease: Lease, ttlMs: number | null): LeaseBeat {
+/** The sign of life that a report of a holder is. */
+export function beatOf(scope: ManagedScope, lease: Lease, ttlMs: number | null): LeaseBeat {
   return {
     task_id: lease.task_id,
     expires_at_ms: scope.now + (ttlMs ?? lease.ttl_ms),

@@ -6,6 +6,7 @@ import { breaker } from './failures.ts';
 import type { Found } from './holder-guard.ts';
 import { findRun } from './holder-guard.ts';
 import type { Attempt, Lease, ManagedTask } from './managed-task.ts';
+import { attemptOf } from './managed-task.ts';
 import type { ManagedScope } from './scope.ts';
 
 /** How long a run is left alone whose worker would not die, in milliseconds; the next sweep tries again. */
@@ -170,6 +171,9 @@ export function decideOrphan(scope: ManagedScope, command: { readonly taskId: st
       current_run_id: task.current_run_id,
     });
   }
+  // A run that has just been parked: what is in flight is no broken bookkeeping.
+  if (attemptOf(task, task.current_run_id)?.outcome === 'parked')
+    return refuse('in_flight', { task_id: task.task_id, current_run_id: task.current_run_id });
   return accept([
     {
       type: 'claim.reclaimed',

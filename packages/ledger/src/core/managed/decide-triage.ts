@@ -1,3 +1,5 @@
+import { questionFacts } from '../questions/question.ts';
+import { parkedQuestion } from '../questions/resume.ts';
 import type { NewEvent } from '../recorded-event.ts';
 import { openParents } from './completion.ts';
 import { createdEvent } from './decide-create.ts';
@@ -120,6 +122,8 @@ export function decidePromote(
   const { task } = found;
   const facts = { task_id: task.task_id, status: task.status };
   if (task.status !== 'todo' && task.status !== 'blocked') return refuse('not_promotable', facts);
+  const question = parkedQuestion(scope, task);
+  if (question !== null) return refuse('question_open', { ...facts, question: questionFacts(question) });
   const waitsFor = openParents(scope, task);
   if (waitsFor.length > 0) return refuse('parents_open', { ...facts, parents: waitsFor });
   return accept([

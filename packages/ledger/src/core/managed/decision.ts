@@ -39,6 +39,11 @@ export type RefusalReason =
   | 'journal_conflict'
   | 'nothing_claimable'
   | 'question_open'
+  | 'no_such_question'
+  | 'invalid_option'
+  | 'already_answered'
+  | 'already_delivered'
+  | 'not_answered'
   | 'in_flight'
   | 'not_ready';
 

@@ -10,6 +10,8 @@ const NEUTRAL: ReadonlySet<ManagedEvent['type']> = new Set([
   'task.commented',
   'task.gave_up',
   'task.linked',
+  'question.raised',
+  'verdict.delivered',
   'run.pushed',
   'run.submitted',
   'claim.extended',
@@ -57,6 +59,8 @@ export function emptyTask(): ManagedTask {
     error: null,
     block_kind: null,
     block_recurrences: 0,
+    newest_question_id: null,
+    parked_on: null,
     consecutive_failures: 0,
     last_failure_error: null,
     max_retries: null,
@@ -142,6 +146,16 @@ function apply(task: ManagedTask, event: Exclude<ManagedEvent, Of<'task.created'
       return { ...touched(task, event), status: 'blocked' };
     case 'run.started':
       return start(task, event);
+    case 'question.raised':
+      return { ...task, newest_question_id: event.question_id };
+    case 'question.answered':
+      return answered(task, event);
+    case 'verdict.delivered':
+      return event.mode === 'notice'
+        ? task
+        : withRun(task, event.run_id, (run) => ({ answers_injected: run.answers_injected + 1 }));
+    case 'run.parked':
+      return park(task, event);
     case 'run.pushed':
       return withRun(task, event.run_id, () => ({ state: event.state, pushed_at: event.recorded_at }));
     case 'lease.restamped':
@@ -201,6 +215,7 @@ function start(task: ManagedTask, event: ClaimedEvent): ManagedTask {
     ...touched(next, event),
     status: 'running',
     current_run_id: run.run_id,
+    parked_on: null,
     started_at: task.started_at ?? event.recorded_at,
   };
 }
@@ -232,6 +247,26 @@ function block(
     block_kind: event.kind,
     block_recurrences: event.type === 'task.dependency_wait' ? task.block_recurrences : event.recurrences,
   };
+}
+
+/** A question is no failure, and asking again is no loop: both counts begin anew. */
+function park(task: ManagedTask, event: Of<'run.parked'>): ManagedTask {
+  const isWaiting = event.status === 'blocked';
+  return {
+    ...touched(closeRun(task, event, { outcome: 'parked' }), event),
+    status: event.status,
+    block_kind: isWaiting ? 'needs_input' : null,
+    block_recurrences: 0,
+    consecutive_failures: 0,
+    last_failure_error: null,
+    parked_on: isWaiting ? event.question_id : null,
+  };
+}
+
+/** Only the answer that a parked task waits for moves it. */
+function answered(task: ManagedTask, event: Of<'question.answered'>): ManagedTask {
+  if (event.status === null) return task;
+  return { ...touched(task, event), status: event.status, block_kind: null, parked_on: null };
 }
 
 function statusAfterBlock(type: 'task.blocked' | 'task.block_loop_detected' | 'task.dependency_wait') {

@@ -1,5 +1,6 @@
 import type { TaskCustody } from '../obligations.ts';
 import { evidenceOf } from '../obligations.ts';
+import type { Question } from '../questions/question.ts';
 import { emptyTaskFacts } from '../run-evidence.ts';
 import type { ManagedFold } from './managed-fold.ts';
 import type { Lease, ManagedTask, Submission } from './managed-task.ts';
@@ -30,6 +31,8 @@ export function loadedScope(records: ScopeRecords): ManagedScope {
     leaseOf: (taskId): Lease | null => fold.leases.get(taskId) ?? null,
     childrenOf: (taskId) => (records.children.get(taskId) ?? []).flatMap((id) => fold.tasks.get(id) ?? []),
     submissionOf: (key): Submission | null => fold.submissions.get(key) ?? null,
+    questionOf: (questionId): Question | null => fold.questions.get(questionId) ?? null,
+    questionsOf: (taskId) => fold.owedQuestions(taskId),
     evidenceOf: (taskId) => evidenceOf(records.custodies.get(taskId) ?? emptyCustody(taskId)),
     hasRow: (taskId) => records.rows.has(taskId),
   };

@@ -69,6 +69,8 @@ export function closingOutcome(event: JsonObject & { readonly type: string }): s
     case 'task.archived':
     case 'claim.reclaimed':
       return 'reclaimed';
+    case 'run.parked':
+      return 'parked';
     case 'run.ended':
       return typeof event['outcome'] === 'string' ? event['outcome'] : null;
     default:

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ManagedType } from '../event-types.ts';
 import { ID_PATTERN } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import { DELIVERY_MODES } from '../questions/question.ts';
 import { BLOCK_KINDS, RUN_OUTCOMES } from './managed-task.ts';
 
 const id = z.string().regex(ID_PATTERN, { error: 'must be an id of 1 to 128 characters' });
@@ -21,7 +22,13 @@ const object = z
 const moment = z.iso.datetime();
 const kind = z.enum(BLOCK_KINDS).nullable();
 
-const process = z.object({ pid: z.number().int().positive(), started: text, boot_id: text });
+const process = z.object({
+  pid: z.number().int().positive(),
+  started_at_ticks: count,
+  boot_id: text,
+  machine_id: text.optional(),
+  pid_namespace: text.optional(),
+});
 
 /** What a claim adds to `run.started`; only the ledger writes it, so it tells an attempt of ours from anybody's. */
 export const CLAIM_SCHEMA = z.object({
@@ -118,6 +125,23 @@ export const MANAGED_SCHEMAS = {
     error: nullableText,
     trigger_outcome: z.enum(RUN_OUTCOMES),
   }),
+  'question.raised': z.object({
+    ...ofRun,
+    question_id: id,
+    kind: z.enum(['question']),
+    text: z.string().min(1),
+    options: texts,
+    allow_text: z.boolean(),
+  }),
+  'question.answered': z.object({
+    ...ofTask,
+    question_id: id,
+    answer: text,
+    author: nullableText,
+    status: z.enum(['ready', 'todo']).nullable(),
+  }),
+  'verdict.delivered': z.object({ ...ofRun, question_id: id, mode: z.enum(DELIVERY_MODES), text }),
+  'run.parked': z.object({ ...ofRun, question_id: id, status: z.enum(['blocked', 'ready', 'todo']) }),
   'run.pushed': z.object({ ...ofRun, state: text, note: nullableText }),
   'run.submitted': z.object({ ...ofRun, idempotency_key: text, value }),
   'run.ended': z.object({

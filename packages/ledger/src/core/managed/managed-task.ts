@@ -42,14 +42,18 @@ export const BLOCK_KINDS = ['dependency', 'needs_input', 'capability', 'transien
 export type BlockKind = (typeof BLOCK_KINDS)[number];
 
 /**
- * A process beyond doubt: a pid alone is given to the next process once its own has ended. The boot id tells
- * machines and their reboots apart.
+ * A process beyond doubt: a pid alone is given to the next process once its own has ended. The same names as in the
+ * field `process` of a `run.started`.
  */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When it started, in the host's own ticks since boot. */
-  readonly started: string;
+  /** When it started, in clock ticks since the boot. */
+  readonly started_at_ticks: number;
   readonly boot_id: string;
+  /** Tells a reboot of this machine from a process of another one. */
+  readonly machine_id?: string | undefined;
+  /** A container's pids mean nothing outside of it. */
+  readonly pid_namespace?: string | undefined;
 }
 
 /** One attempt at a task: the run that holds it, or held it. */
@@ -115,6 +119,10 @@ export interface ManagedTask {
   readonly error: string | null;
   readonly block_kind: BlockKind | null;
   readonly block_recurrences: number;
+  /** The question that was raised last, answered or not. */
+  readonly newest_question_id: string | null;
+  /** The question that a run of the task was parked on; null once the task goes on. */
+  readonly parked_on: string | null;
   readonly consecutive_failures: number;
   readonly last_failure_error: string | null;
   /** Failures in a row after which the task is blocked; null = the ledger's limit. */

@@ -1,3 +1,4 @@
+import type { Question } from '../questions/question.ts';
 import type { ExecutionEvidence } from '../run-evidence.ts';
 import type { Lease, ManagedTask, Submission } from './managed-task.ts';
 
@@ -35,6 +36,8 @@ export interface ScopeRequest {
   /** Also what the log says of the runs that the named tasks started. */
   readonly evidence?: boolean;
   readonly idempotencyKey?: string;
+  /** The question that is needed, with the task that it belongs to. */
+  readonly questionId?: string;
   /** Also the tasks that this holder could be given. */
   readonly claimableBy?: string;
 }
@@ -52,6 +55,9 @@ export interface ManagedScope {
   leaseOf(taskId: string): Lease | null;
   childrenOf(taskId: string): readonly ManagedTask[];
   submissionOf(idempotencyKey: string): Submission | null;
+  questionOf(questionId: string): Question | null;
+  /** The questions of a named task that are not answered, or whose answer no run has heard, oldest first. */
+  questionsOf(taskId: string): readonly Question[];
   evidenceOf(taskId: string): ExecutionEvidence;
   /** True if a row of that id is there, also one that is not ours. */
   hasRow(taskId: string): boolean;

@@ -113,4 +113,14 @@ async function createManaged(db: Kysely<unknown>): Promise<void> {
   await sql`create table submission (
     ledger text not null, idempotency_key text not null, task_id text not null, run_id text not null, seq bigint not null, value text not null,
     primary key (ledger, idempotency_key))`.execute(db);
+  await sql`create table question (
+    ledger text not null, question_id text not null, task_id text not null, asked_seq bigint not null,
+    is_open int not null, is_owed int not null, record text not null, primary key (ledger, question_id))`.execute(
+    db,
+  );
+  await sql`create index question_by_task on question (ledger, task_id, asked_seq)`.execute(db);
+  await sql`create index question_owed on question (ledger, task_id, asked_seq) where is_owed = 1`.execute(
+    db,
+  );
+  await sql`create index question_open on question (ledger, asked_seq) where is_open = 1`.execute(db);
 }
