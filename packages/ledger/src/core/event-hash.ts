@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The hash before the first event: 64 zeros. */
 export const GENESIS_HASH = '0'.repeat(64);
@@ -8,5 +8,6 @@ export const GENESIS_HASH = '0'.repeat(64);
  * stored text in UTF-8. Anyone can check a ledger with sha256 and its exported lines.
  */
 export function chainHash(previous: string, text: string | Uint8Array): string {
-  return createHash('sha256').update(previous).update(text).digest('hex');
+  const covered = typeof text === 'string' ? previous + text : Buffer.concat([Buffer.from(previous), text]);
+  return hash('sha256', covered, 'hex');
 }

@@ -16,7 +16,7 @@ import { ChainMovedError, openSegment, readRange, withSegment } from './segment-
 type KnownSegment = Selectable<IndexTables['log_segment']>;
 
 /** Events of one batch: enough to share the cost of loading records, few enough to hold in memory. */
-const BATCH_LINES = 2000;
+const BATCH_LINES = 8000;
 const BATCH_BYTES = 8_388_608;
 
 /** Bytes at the start of a segment that tell it from another file under its name. */

@@ -6,14 +6,14 @@ import type { NewEvent, RecordedEvent, StoredEvent } from '../../core/recorded-e
 import { InvalidEventError, StoreError } from '../../errors.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
 import type { AppendOutcome, EventQuery, EventStore, Head } from '../../ports/event-store.ts';
+import { writeRows } from './bulk-write.ts';
 import { isOneOf } from './key-list.ts';
 import { toEventRow, toStoredEvent } from './records.ts';
 import { loadFold, saveFold } from './sql-fold.ts';
 import { loadManagedFold, saveManagedFold } from './sql-managed-fold.ts';
 import type { Db, SqlContext } from './tables.ts';
 
-/** Rows of one insert statement, and of one page of a read. */
-const INSERT_CHUNK = 200;
+/** Events of one page of a read. */
 const PAGE = 1000;
 
 /** The log in a table; each append is one transaction with everything that follows from it. */
@@ -105,10 +105,10 @@ export async function insertEvents(
   context: SqlContext,
   stored: readonly StoredEvent[],
 ): Promise<void> {
-  for (let start = 0; start < stored.length; start += INSERT_CHUNK) {
-    const rows = stored.slice(start, start + INSERT_CHUNK).map((item) => toEventRow(context.ledger, item));
-    await db.insertInto('event').values(rows).execute();
-  }
+  await writeRows(db, context, {
+    table: 'event',
+    rows: stored.map((item) => toEventRow(context.ledger, item)),
+  });
 }
 
 /** Puts the head behind the newest event. */

@@ -1,12 +1,9 @@
-import type { Insertable } from 'kysely';
 import type { UnplacedEvent } from '../../core/custody-fold.ts';
 import { CustodyFold, foldKeys, projectKeys } from '../../core/custody-fold.ts';
+import { writeRows } from './bulk-write.ts';
 import { isOneOf } from './key-list.ts';
 import { parseRecord, parseRun, toContainmentRow, toInvocationRow, toRunRow } from './records.ts';
-import type { Db, SqlContext, Tables } from './tables.ts';
-
-/** Rows of one statement: SQLite takes 32,766 parameters, and longer texts only cost compile time. */
-const CHUNK = 200;
+import type { Db, SqlContext } from './tables.ts';
 
 /** Loads the records that a batch may read or change. */
 export async function loadFold(
@@ -122,48 +119,44 @@ async function loadContainment(
 }
 
 /** Writes back what the fold changed, and marks the rows of the touched tasks for the next look. */
-export async function saveFold(db: Db, { ledger, flags }: SqlContext, fold: CustodyFold): Promise<void> {
+export async function saveFold(db: Db, context: SqlContext, fold: CustodyFold): Promise<void> {
+  const { ledger, flags } = context;
   const { changed } = fold;
-  await upsert(
-    db,
-    'run',
-    ['ledger', 'run_id'],
-    recordsOf(fold.runs, changed.runs).map((run) => toRunRow(ledger, run)),
-  );
-  await upsert(
-    db,
-    'invocation',
-    ['ledger', 'invocation_id'],
-    recordsOf(fold.invocations, changed.invocations).map((item) => toInvocationRow(ledger, item)),
-  );
-  await upsert(
-    db,
-    'run_evidence',
-    ['ledger', 'task_id', 'run_id'],
-    recordsOf(fold.evidence, changed.evidence).map((item) => ({
+  await writeRows(db, context, {
+    table: 'run',
+    key: ['ledger', 'run_id'],
+    rows: recordsOf(fold.runs, changed.runs).map((run) => toRunRow(ledger, run)),
+  });
+  await writeRows(db, context, {
+    table: 'invocation',
+    key: ['ledger', 'invocation_id'],
+    rows: recordsOf(fold.invocations, changed.invocations).map((item) => toInvocationRow(ledger, item)),
+  });
+  await writeRows(db, context, {
+    table: 'run_evidence',
+    key: ['ledger', 'task_id', 'run_id'],
+    rows: recordsOf(fold.evidence, changed.evidence).map((item) => ({
       ledger,
       task_id: item.task_id,
       run_id: item.run_id,
       record: JSON.stringify(item),
     })),
-  );
-  await upsert(
-    db,
-    'task_facts',
-    ['ledger', 'task_id'],
-    recordsOf(fold.tasks, changed.tasks).map((item) => ({
+  });
+  await writeRows(db, context, {
+    table: 'task_facts',
+    key: ['ledger', 'task_id'],
+    rows: recordsOf(fold.tasks, changed.tasks).map((item) => ({
       ledger,
       task_id: item.task_id,
       last_seq: item.last_seq,
       record: JSON.stringify(item),
     })),
-  );
-  await upsert(
-    db,
-    'containment',
-    ['ledger', 'run_id'],
-    recordsOf(fold.containment, changed.containment).map((item) => toContainmentRow(ledger, item)),
-  );
+  });
+  await writeRows(db, context, {
+    table: 'containment',
+    key: ['ledger', 'run_id'],
+    rows: recordsOf(fold.containment, changed.containment).map((item) => toContainmentRow(ledger, item)),
+  });
   if (changed.tasks.size === 0) return;
   await db
     .updateTable('task_row')
@@ -176,32 +169,4 @@ export async function saveFold(db: Db, { ledger, flags }: SqlContext, fold: Cust
 
 function recordsOf<T>(records: ReadonlyMap<string, T>, keys: ReadonlySet<string>): T[] {
   return [...keys].flatMap((key) => records.get(key) ?? []);
-}
-
-type RecordTable = 'run' | 'invocation' | 'run_evidence' | 'task_facts' | 'containment';
-
-async function upsert<T extends RecordTable>(
-  db: Db,
-  table: T,
-  key: readonly string[],
-  rows: readonly Insertable<Tables[T]>[],
-): Promise<void> {
-  for (let start = 0; start < rows.length; start += CHUNK) {
-    const chunk = rows.slice(start, start + CHUNK);
-    const columns = Object.keys(chunk[0] ?? {}).filter((column) => !key.includes(column));
-    await db
-      .insertInto(table)
-      .values(chunk as never)
-      .onConflict((conflict) =>
-        conflict
-          .columns(key as never)
-          .doUpdateSet(
-            (expression) =>
-              Object.fromEntries(
-                columns.map((column) => [column, expression.ref(`excluded.${column}` as never)]),
-              ) as never,
-          ),
-      )
-      .execute();
-  }
 }

@@ -1,0 +1,71 @@
+import type { Insertable } from 'kysely';
+import { CompiledQuery } from 'kysely';
+import type { Db, SqlContext, Tables } from './tables.ts';
+
+/** Rows of one statement. Few sizes, so that few texts are prepared; the largest stays far below the limit of parameters. */
+const SIZES = [256, 64, 16, 4, 1];
+
+/** What to write where, and what a row that is there already means. */
+export interface BulkWrite<T extends keyof Tables> {
+  readonly table: T;
+  readonly rows: readonly Insertable<Tables[T]>[];
+  /** The columns that make a row the same one; absent where none may be there yet. */
+  readonly key?: readonly (keyof Insertable<Tables[T]> & string)[];
+}
+
+/** Statements by table, columns and number of rows: writing a text for each batch costs more than running it. */
+const texts = new Map<string, string>();
+
+/** Inserts rows, or replaces those that are there, many with one statement. All rows have the same columns. */
+export async function writeRows<T extends keyof Tables>(
+  db: Db,
+  { flags }: SqlContext,
+  write: BulkWrite<T>,
+): Promise<void> {
+  const columns = Object.keys(write.rows[0] ?? {});
+  let start = 0;
+  for (const size of SIZES) {
+    for (; write.rows.length - start >= size; start += size) {
+      const values = write.rows
+        .slice(start, start + size)
+        .flatMap((row) => columns.map((column) => (row as Record<string, unknown>)[column]));
+      const text = textOf({
+        table: write.table,
+        columns,
+        key: write.key ?? [],
+        size,
+        isNumbered: flags.keyList === 'any_array',
+      });
+      await db.executeQuery(CompiledQuery.raw(text, values));
+    }
+  }
+}
+
+interface Statement {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly key: readonly string[];
+  readonly size: number;
+  /** Parameters are `$1`, `$2`, ... and not `?`. */
+  readonly isNumbered: boolean;
+}
+
+function textOf(statement: Statement): string {
+  const name = JSON.stringify(statement);
+  const text = texts.get(name) ?? buildText(statement);
+  texts.set(name, text);
+  return text;
+}
+
+function buildText({ table, columns, key, size, isNumbered }: Statement): string {
+  const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
+  const row = (index: number) =>
+    `(${columns.map((_, place) => (isNumbered ? `$${index * columns.length + place + 1}` : '?')).join(', ')})`;
+  const rows = Array.from({ length: size }, (_, index) => row(index)).join(', ');
+  const insert = `insert into "${table}" (${quoted(columns)}) values ${rows}`;
+  if (key.length === 0) return insert;
+  const replaced = columns
+    .filter((column) => !key.includes(column))
+    .map((column) => `"${column}" = excluded."${column}"`);
+  return `${insert} on conflict (${quoted(key)}) do update set ${replaced.join(', ')}`;
+}
