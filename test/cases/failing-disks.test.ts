@@ -1,4 +1,5 @@
-import { appendFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Ledger } from '@custody/ledger';
 import { describe, expect, test, vi } from 'vitest';
 import type { CliBench } from '../support/cli.ts';
@@ -9,12 +10,17 @@ import { jsonlRoot } from '../support/jsonl-root.ts';
 import { eventsOf } from '../support/log.ts';
 
 /** The disk of this process: what it does with the next syncs, oldest first; an empty list is a disk that works. */
-const disk = vi.hoisted(() => ({ syncs: [] as string[] }));
+const disk = vi.hoisted(() => ({ syncs: [] as string[], isFull: false }));
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>();
   return {
     ...fs,
+    // A file can still be made on a full disk: a name needs no room, what stands in the file does.
+    writeFileSync: ((path, data, options) => {
+      fs.writeFileSync(path, disk.isFull ? '' : data, options);
+      if (disk.isFull) throw Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC', syscall: 'write' });
+    }) satisfies typeof fs.writeFileSync,
     fdatasyncSync: (fd: number) => {
       const code = disk.syncs.shift();
       if (code !== undefined)
@@ -59,6 +65,26 @@ describe('B108: an append whose sync failed', () => {
     expect(answers.map((answer) => answer.status)).toEqual(['rejected', 'rejected']);
     expect(await runsOf(await root.open())).toEqual(['run.started r-1']);
   });
+});
+
+test('B30: a lock that a full disk can’t take refuses the append and leaves no file behind', async () => {
+  const root = jsonlRoot();
+  const ledger = await root.open();
+  await ledger.append([started('r-1', 't-1')]);
+  const before = readdirSync(dirname(root.log));
+
+  disk.isFull = true;
+  const answers = await Promise.allSettled(
+    [1, 2, 3].map((n) => ledger.append([started(`r-full-${n}`, 't-1')])),
+  );
+  disk.isFull = false;
+
+  expect(answers).toMatchObject(
+    answers.map(() => ({ status: 'rejected', reason: { code: 'log_unreadable' } })),
+  );
+  expect(readdirSync(dirname(root.log))).toEqual(before);
+  await ledger.append([settled('r-1')]);
+  expect(await runsOf(ledger)).toEqual(['run.started r-1', 'run.settled r-1']);
 });
 
 /** Two events that fill a page of the disk, and more. */

@@ -78,11 +78,11 @@ function busy(path: string): BusyError {
 /** Makes the lock with its content in one step: one without would name nobody, and could never be taken over. */
 function tryCreate(path: string): string | null {
   const sibling = join(dirname(path), `.${basename(path)}.${process.pid}.${process.hrtime.bigint()}.tmp`);
-  writeFileSync(sibling, `pid=${process.pid} ts=${Math.floor(Date.now() / 1000)}`, {
-    flag: 'wx',
-    mode: 0o644,
-  });
   try {
+    writeFileSync(sibling, `pid=${process.pid} ts=${Math.floor(Date.now() / 1000)}`, {
+      flag: 'wx',
+      mode: 0o644,
+    });
     const identity = identityOf(sibling);
     linkSync(sibling, path);
     return identity;
@@ -90,7 +90,7 @@ function tryCreate(path: string): string | null {
     if (fsErrorCode(error) === 'EEXIST') return null;
     throw error;
   } finally {
-    unlinkSync(sibling);
+    rmSync(sibling, { force: true });
   }
 }
 
