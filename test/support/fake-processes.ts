@@ -25,7 +25,7 @@ export function fakeProcesses(): FakeProcesses {
     onLook: () => undefined,
     start: (pid) => {
       starts += 1;
-      const identity = { pid, started: String(starts), boot_id: 'boot-1' };
+      const identity = { pid, started_at_ticks: starts, boot_id: 'boot-1' };
       alive.set(pid, identity);
       return identity;
     },
@@ -36,7 +36,7 @@ export function fakeProcesses(): FakeProcesses {
     stateOf: async (identity) => {
       await processes.onLook();
       if (identity.boot_id !== 'boot-1') return 'foreign';
-      return alive.get(identity.pid)?.started === identity.started ? 'alive' : 'gone';
+      return alive.get(identity.pid)?.started_at_ticks === identity.started_at_ticks ? 'alive' : 'gone';
     },
     signal: async (identity, name) => {
       signals.push(`${name} ${identity.pid}`);

@@ -3,9 +3,9 @@ import type { ProcessIdentity } from '../core/managed/managed-task.ts';
 /** Where a process stands that was identified earlier. */
 export type ProcessState =
   | 'alive'
-  /** Ended, or a zombie, or its pid belongs to another process by now. */
+  /** Ended, or a zombie, or its pid belongs to another process by now, or its machine was started anew. */
   | 'gone'
-  /** Of another boot: another machine, or this one before it was restarted. Nothing can be said of it from here. */
+  /** Of another machine or pid namespace, or hidden: nothing can be said of it from here, so it is never signalled. */
   | 'foreign';
 
 /** The processes of this host. */

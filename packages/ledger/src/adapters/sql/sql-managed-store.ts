@@ -2,12 +2,13 @@ import { compareCodePoints } from '../../core/json.ts';
 import type { Decision } from '../../core/managed/decision.ts';
 import { refuse } from '../../core/managed/decision.ts';
 import { restampEvents } from '../../core/managed/restamp.ts';
-import type { ManagedScope, ScopeRequest } from '../../core/managed/scope.ts';
 import { parseNewEvent } from '../../core/parse-event.ts';
 import type { NewEvent } from '../../core/recorded-event.ts';
 import { InvalidEventError } from '../../errors.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
 import type { Decided, ManagedStore, RaisedEpoch } from '../../ports/managed-store.ts';
+import { DecisionQueue } from './decision-queue.ts';
+import type { PendingDecision } from './decision-queue.ts';
 import { toLease } from './managed-records.ts';
 import { appendInTransaction, readHead } from './sql-event-store.ts';
 import { saveLeases } from './sql-managed-fold.ts';
@@ -24,17 +25,13 @@ export interface SqlManagedOptions {
   readonly epoch: number;
 }
 
-/** Managed tasks in tables; each decision is one transaction that takes the write lock first. */
+/** Managed tasks in tables; a decision is made and written under the write lock. */
 export function sqlManagedStore(context: SqlContext, options: SqlManagedOptions): ManagedStore {
   const { reader, writer, ledger } = context;
   const { clock, newId } = options;
   let epoch = options.epoch;
 
-  async function decideIn(
-    db: Db,
-    request: ScopeRequest,
-    decision: (scope: ManagedScope) => Decision,
-  ): Promise<Decided> {
+  async function decideIn(db: Db, { request, decision }: PendingDecision): Promise<Decided> {
     const now = clock.now();
     const head = await readHead(db, ledger);
     if (head.epoch !== epoch)
@@ -50,9 +47,11 @@ export function sqlManagedStore(context: SqlContext, options: SqlManagedOptions)
     return { outcome: 'decided', seqs, after: loaded.scope, answer: decided.answer ?? {} };
   }
 
+  const queue = new DecisionQueue(context, decideIn);
+
   return {
     newId,
-    decide: (request, decision) => writer.transaction().execute((db) => decideIn(db, request, decision)),
+    decide: (request, decision) => queue.decide(request, decision),
     read: (request) =>
       reader
         .transaction()

@@ -1,0 +1,87 @@
+import type { Decision } from '../../core/managed/decision.ts';
+import type { ManagedScope, ScopeRequest } from '../../core/managed/scope.ts';
+import { InvalidEventError } from '../../errors.ts';
+import type { Decided } from '../../ports/managed-store.ts';
+import type { Db, SqlContext } from './tables.ts';
+
+/** A decision that waits for the write lock. */
+export interface PendingDecision {
+  readonly request: ScopeRequest;
+  readonly decision: (scope: ManagedScope) => Decision;
+}
+
+interface Waiting extends PendingDecision {
+  readonly resolve: (decided: Decided) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Outcome = { readonly decided: Decided } | { readonly error: InvalidEventError };
+
+/** Decisions of one commit: enough to share the cost of a sync, few enough that nobody waits long. */
+const MAX_PER_COMMIT = 100;
+
+/**
+ * Carries out decisions that wait at the same time in one transaction, one after the other: each sees what those
+ * before it wrote. While a transaction runs, newcomers gather; nobody is answered before the commit.
+ */
+export class DecisionQueue {
+  readonly #context: SqlContext;
+  readonly #decideIn: (db: Db, pending: PendingDecision) => Promise<Decided>;
+  readonly #waiting: Waiting[] = [];
+  /** Null while nothing is carried out. */
+  #running: Promise<void> | null = null;
+
+  constructor(context: SqlContext, decideIn: (db: Db, pending: PendingDecision) => Promise<Decided>) {
+    this.#context = context;
+    this.#decideIn = decideIn;
+  }
+
+  decide(request: ScopeRequest, decision: PendingDecision['decision']): Promise<Decided> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, decision, resolve, reject });
+      this.#running ??= this.#commitAll();
+    });
+  }
+
+  async #commitAll(): Promise<void> {
+    // One turn of the queue, so that decisions made in the same tick share the first commit too.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, MAX_PER_COMMIT));
+    this.#running = null;
+  }
+
+  /** If the transaction fails, each decision is tried alone, so that one can't take the others with it. */
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const outcomes = await this.#carryOut(batch);
+      for (const [index, item] of batch.entries()) settle(item, outcomes[index]);
+    } catch (error) {
+      if (batch.length > 1) for (const item of batch) await this.#commit([item]);
+      else batch[0]?.reject(error);
+    }
+  }
+
+  #carryOut(batch: readonly Waiting[]): Promise<readonly Outcome[]> {
+    return this.#context.writer.transaction().execute(async (db) => {
+      const outcomes: Outcome[] = [];
+      for (const item of batch) outcomes.push(await this.#one(db, item));
+      return outcomes;
+    });
+  }
+
+  /** An event that can't be is found before anything of its decision is written: the others stand. */
+  async #one(db: Db, item: Waiting): Promise<Outcome> {
+    try {
+      return { decided: await this.#decideIn(db, item) };
+    } catch (error) {
+      if (error instanceof InvalidEventError) return { error };
+      throw error;
+    }
+  }
+}
+
+function settle(item: Waiting, outcome: Outcome | undefined): void {
+  if (outcome === undefined) item.reject(new Error('the store left a decision unanswered'));
+  else if ('error' in outcome) item.reject(outcome.error);
+  else item.resolve(outcome.decided);
+}
