@@ -16,8 +16,8 @@ import { ChainMovedError, openSegment, readRange, withSegment } from './segment-
 type KnownSegment = Selectable<IndexTables['log_segment']>;
 
 /** Events of one batch: enough to share the cost of loading records, few enough to hold in memory. */
-const BATCH_LINES = 8000;
-const BATCH_BYTES = 8_388_608;
+const BATCH_LINES = 4000;
+const BATCH_BYTES = 4_194_304;
 
 /** Bytes at the start of a segment that tell it from another file under its name. */
 const HEAD_BYTES = 4096;
