@@ -22,9 +22,9 @@ export async function taskList(
   { status, stale }: TaskListOptions,
 ): Promise<ExitCode> {
   return withLedger(context, 'look', async (ledger) => {
-    const { printRawObject } = await import('@custody/ledger');
+    const { printTaskRow } = await import('@custody/ledger');
     const rowLine = (row: TaskRow) =>
-      context.json ? onOneLine(printRawObject(row.raw)) : humanRow(row, context);
+      context.json ? onOneLine(printTaskRow(row)) : humanRow(row, context);
     const rows = stale === true ? staleRows(ledger, context) : allRows(ledger, context, status);
     const lines = lineWriter(context.out);
     for await (const row of rows) {
