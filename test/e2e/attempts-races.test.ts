@@ -15,6 +15,11 @@ const ROUNDS = 200;
 const isWin = (answer: { readonly outcome: string }) =>
   answer.outcome !== 'refused' && answer.outcome !== 'none';
 
+/** A race that one side always wins shows nothing. */
+function assertContested(winners: readonly number[]): void {
+  expect(new Set(winners)).toEqual(new Set([0, 1]));
+}
+
 describe('processes on one SQLite ledger', () => {
   let directory = '';
   let url = '';
@@ -89,6 +94,7 @@ describe('processes on one SQLite ledger', () => {
     );
 
     expect(rounds.filter((answers) => answers.filter(isWin).length !== 1)).toEqual([]);
+    assertContested(rounds.map((answers) => answers.findIndex(isWin)));
     for (const [index, run] of runs.entries()) {
       const task = await ledger.tasks.get(run.task_id);
       expect(task).toMatchObject({
@@ -119,6 +125,7 @@ describe('processes on one SQLite ledger', () => {
     );
 
     expect(rounds.filter((answers) => answers.filter(isWin).length !== 1)).toEqual([]);
+    assertContested(rounds.map((answers) => answers.findIndex(isWin)));
     for (const [index, run] of runs.entries()) {
       const isReplayed = isWin(rounds[index]?.[0] ?? { outcome: 'none' });
       const completions = await collect(ledger.read({ taskId: run.task_id, type: 'task.completed' }));
@@ -187,6 +194,7 @@ describe('processes on one SQLite ledger', () => {
     );
 
     expect(rounds.filter((answers) => answers.filter(isWin).length !== 1)).toEqual([]);
+    assertContested(rounds.map((answers) => answers.findIndex(isWin)));
     await assertRebuilds();
   });
 
