@@ -56,14 +56,17 @@ export interface ChildOption {
   readonly title: string;
 }
 
-/** `TITLE` or `ID=TITLE`; what stands before the first `=` is an id if it can be one. */
+/**
+ * `TITLE` or `ID=TITLE`: what stands before the first `=` is an id unless there is white space in it. A blank id is
+ * refused: it is a variable that was not set, not the beginning of a title.
+ */
 export function child(value: string, before: readonly ChildOption[] | undefined): readonly ChildOption[] {
   const at = value.indexOf('=');
-  const isNamed = at > 0 && !/\s/.test(value.slice(0, at));
+  const isNamed = at >= 0 && !/\s/.test(value.slice(0, at));
   const option = isNamed
     ? { id: value.slice(0, at), title: value.slice(at + 1) }
     : { id: null, title: value };
-  if (option.title.trim() !== '') return [...(before ?? []), option];
+  if (option.id !== '' && option.title.trim() !== '') return [...(before ?? []), option];
   throw usageError(
     `--child takes a title or ID=TITLE, not ${JSON.stringify(value)}`,
     `For example --child 'Write the tests' or --child 'task-9=Write the tests'.`,
