@@ -16,9 +16,8 @@ import {
 import { join } from 'node:path';
 import { openLedger } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
-import { DURABLE_STORES } from '../contract/stores.ts';
 import type { CliBench } from '../support/cli.ts';
-import { cliBench, finished, shaped, toLines } from '../support/cli.ts';
+import { cliBench, shaped, toLines } from '../support/cli.ts';
 import { ERROR_SCHEMA } from '../support/cli-schemas.ts';
 import { settled, started } from '../support/events.ts';
 import { openRawSqlite } from '../support/raw-sqlite.ts';
@@ -156,6 +155,33 @@ describe('B49: a check never makes what it should have found', () => {
         },
       ],
     });
+  });
+});
+
+describe('B49: an empty folder is no store', () => {
+  test.for([['audit'], ['verify'], ['backfill'], ['event', 'list']])(
+    'B49: %s where the disk of a JSONL store is not mounted: missing, never "nothing is owed"',
+    async (args) => {
+      const bench = cliBench();
+      mkdirSync(bench.path('root'));
+
+      expect(await errorOf(bench, ['-s', 'jsonl:root', ...args])).toMatchObject({
+        exit: 3,
+        code: 'store_missing',
+      });
+      expect(readdirSync(bench.path('root'))).toEqual([]);
+    },
+  );
+
+  test('B45: init where nothing may be written says so', async () => {
+    const bench = cliBench();
+    chmodSync(bench.dir, 0o755);
+    mkdirSync(bench.path('root'));
+    chmodSync(bench.path('root'), 0o555);
+
+    const error = await errorOf(bench, ['-s', 'jsonl:root', 'init'], { isNobody: true });
+
+    expect(error).toMatchObject({ exit: 3, code: 'store_unreadable', path: 'root' });
   });
 });
 
@@ -309,84 +335,5 @@ describe('B45: a store that belongs to somebody else', () => {
       exit: 3,
       code: 'log_unreadable',
     });
-  });
-});
-
-describe('B29: many processes open one store at the same time', () => {
-  const nine = Array.from({ length: 9 }, (_, index) => index);
-
-  test.each(['sqlite:store/custody.db', 'jsonl:store'])(
-    'B29: nine make %s at once: it is made once, and nobody fails',
-    async (url) => {
-      const bench = cliBench();
-
-      const results = await Promise.all(
-        nine.map((index) =>
-          bench.run(['-s', url, 'event', 'append'], { stdin: toLines(started(`r-${index}`, 't-1')) }),
-        ),
-      );
-
-      expect(results.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
-        nine.map(() => ({ code: 0, stderr: '' })),
-      );
-      expect((await bench.json(['-s', url, 'verify', '--rebuild'])).value).toMatchObject({
-        ok: true,
-        events: 9,
-      });
-    },
-  );
-
-  test('B29: a write transaction of another program is waited for', async () => {
-    const bench = await filledStore();
-    const database = openRawSqlite(bench.path('.custody/custody.db'));
-    database.exec('begin immediate');
-    const waiting = bench.start(['event', 'append']);
-    waiting.stdin.end(toLines(started('r-9', 't-9')));
-    const audits = await Promise.all([bench.run(['audit']), bench.run(['event', 'list'])]);
-    // Readers did not wait for it.
-    expect(audits.map(({ code }) => code)).toEqual([0, 0]);
-    expect(waiting.exitCode).toBeNull();
-    const end = finished(waiting);
-
-    database.exec('commit');
-    database.close();
-
-    expect(await end).toMatchObject({ code: 0 });
-  });
-});
-
-test('B28: a reader that never finishes does not keep the write-ahead log growing', async () => {
-  const bench = cliBench();
-  await using ledger = await openLedger(`sqlite:${bench.path('custody.db')}`);
-  const runs = (from: number, count: number) =>
-    Array.from({ length: count }, (_, index) => started(`r-${from + index}`, 't-1'));
-  await ledger.append(runs(0, 2000));
-  const reader = ledger.read()[Symbol.asyncIterator]();
-  await reader.next();
-
-  for (let batch = 1; batch <= 60; batch += 1) await ledger.append(runs(batch * 2000, 250));
-
-  // SQLite folds the log in at 4 MiB; a snapshot that was held would have kept all of it, over 20 MiB.
-  expect(statSync(bench.path('custody.db-wal')).size).toBeLessThan(12 * 1_048_576);
-  await reader.return?.();
-});
-
-describe.each(DURABLE_STORES)('B102: one transaction is never inside of another, on $name', ({ open }) => {
-  test('B102: appends, refusals, rows and documents that are written at once each happen whole or not at all', async () => {
-    const { ledger, reopen } = await open();
-    const work = Array.from({ length: 40 }, (_, index) => [
-      ledger.append([started(`r-${index}`, `t-${index % 5}`), settled(`r-${index}`)]),
-      ledger.append([started(`bad-${index}`, 't-1'), settled('nobody')]),
-      ledger.state.save('document', { index }),
-      ledger.leaders.tryLead('sweep', `holder-${index}`, 60_000),
-    ]).flat();
-
-    const answers = await Promise.allSettled<unknown>(work);
-
-    expect(answers.filter((answer) => answer.status === 'rejected')).toHaveLength(40);
-    const again = await reopen();
-    expect(await again.verify({ rebuild: true })).toMatchObject({ ok: true, events: 80, problems: [] });
-    expect(await again.custody.totals()).toMatchObject({ runs: 40, open_runs: 0 });
-    expect(await again.state.load('document')).toEqual({ index: 39 });
   });
 });

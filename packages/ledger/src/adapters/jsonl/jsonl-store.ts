@@ -36,7 +36,7 @@ export interface JsonlStoreOptions {
 /**
  * A ledger in a directory of JSON Lines and JSON files.
  *
- * @throws StoreError `store_missing` if the directory is not there and may not be made, `not_a_store` if it is a file.
+ * @throws StoreError `store_missing` if nothing of a store is there and it may not be made, `not_a_store` if it is a file.
  */
 export async function jsonlStore(options: JsonlStoreOptions): Promise<LedgerStore> {
   const paths = rootPaths(options.directory);
@@ -76,20 +76,21 @@ function openRoot(paths: RootPaths, { create, readOnly }: JsonlStoreOptions): bo
       facts: { path: paths.root },
     });
   }
-  if (stat === undefined && (!create || readOnly)) {
+  const isNew = ![paths.logs, paths.archive, paths.rows, paths.state].some((path) => existsSync(path));
+  // A folder that holds none of it, such as the place of a disk that is not mounted, is no store without debts.
+  if (isNew && (!create || readOnly)) {
     throw new StoreError('store_missing', `there is no store at ${paths.root}`, {
       hint: 'Make one with `custody init`, or give its place with -s.',
       facts: { path: paths.root },
     });
   }
-  const isNew = ![paths.logs, paths.archive, paths.rows, paths.index].some((path) => existsSync(path));
-  if (stat === undefined) makeRoot(paths.root);
-  return isNew && !readOnly;
+  if (isNew) makeRoot(paths);
+  return isNew;
 }
 
-function makeRoot(root: string): void {
+function makeRoot({ root, logs }: RootPaths): void {
   try {
-    mkdirSync(root, { recursive: true });
+    mkdirSync(logs, { recursive: true });
   } catch (cause) {
     throw new StoreError('store_unreadable', `${root} can't be made`, {
       hint: 'Check the path and its permissions.',
