@@ -96,6 +96,7 @@ export { openJournals } from './open-journals.ts';
 export type { OpenLedgerOptions } from './open-ledger.ts';
 export { openLedger } from './open-ledger.ts';
 export type { Clock, NewId } from './ports/clock.ts';
+export type { CommitSignal } from './ports/commit-signal.ts';
 export type { CustodyReader, CustodyTotals } from './ports/custody-reader.ts';
 export type { AppendOutcome, EventQuery, EventStore, Head } from './ports/event-store.ts';
 export type { JournalFiles } from './ports/journal-files.ts';
@@ -145,3 +146,4 @@ export type { ManagedTasks, NewChild, NewTask, OperatorCompleted, TaskDone } fro
 export { readEffectiveRow } from './shell/read-effective-row.ts';
 export type { Reclaimed } from './shell/reclaim-run.ts';
 export type { RecoveredFile } from './shell/recover-journal.ts';
+export type { Waits } from './shell/waits.ts';

@@ -3,6 +3,7 @@ import type { Decision, Refusal } from '../core/managed/decision.ts';
 import type { ManagedScope, ScopeRequest } from '../core/managed/scope.ts';
 import type { Question } from '../core/questions/question.ts';
 import type { NewId } from './clock.ts';
+import type { CommitSignal } from './commit-signal.ts';
 
 /** What became of a decision. */
 export type Decided =
@@ -33,6 +34,8 @@ export interface RaisedEpoch {
 /** Managed tasks, their leases and what was submitted under them. */
 export interface ManagedStore {
   readonly newId: NewId;
+  /** Wakes those who wait for a commit. */
+  readonly commits: CommitSignal;
   /**
    * Runs a pure decision inside one write transaction: loads what it needs, asks it, and writes its events with
    * everything that follows from them. A refusal, also by a stale epoch of this handle, writes nothing.

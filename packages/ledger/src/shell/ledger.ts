@@ -23,9 +23,11 @@ import { managedRuns } from './managed-runs.ts';
 import type { ManagedTasks } from './managed-tasks.ts';
 import { managedTasks } from './managed-tasks.ts';
 import { unsupportedManaged } from './unsupported-managed.ts';
+import type { Waits } from './waits.ts';
+import { waitsOn } from './waits.ts';
 
 /** An open ledger: the append-only log, what follows from it, and the task rows beside it. */
-export interface Ledger extends AsyncDisposable {
+export interface Ledger extends AsyncDisposable, Waits {
   readonly kind: LedgerStore['kind'];
   readonly url: string;
   /** True if opening it made the store. */
@@ -78,6 +80,7 @@ export interface Ledger extends AsyncDisposable {
 /** Builds a ledger over a store. */
 export function createLedger(store: LedgerStore, clock: Clock, processes: ProcessControl): Ledger {
   const managed = store.managed ?? unsupportedManaged(store);
+  const runs = managedRuns({ store: managed, custody: store.custody, processes });
   const commits = new GroupCommit(store.events);
   return {
     kind: store.kind,
@@ -93,7 +96,8 @@ export function createLedger(store: LedgerStore, clock: Clock, processes: Proces
     replicas: store.replicas ?? null,
     managesTasks: store.managed !== undefined,
     tasks: managedTasks(managed),
-    runs: managedRuns({ store: managed, custody: store.custody, processes }),
+    runs,
+    ...waitsOn(managed, runs),
     questions: managedQuestions(managed),
     leases: managedLeases(managed, processes),
     raiseEpoch: (reason) => managed.raiseEpoch(reason),

@@ -12,6 +12,7 @@ export function unsupportedManaged({ kind, url }: Pick<LedgerStore, 'kind' | 'ur
   };
   return {
     newId: refuse,
+    commits: { mark: async () => refuse(), after: async () => refuse() },
     decide: async () => refuse(),
     read: async () => refuse(),
     questions: async () => refuse(),

@@ -17,6 +17,8 @@ export interface MemoryLog {
   readonly managed: ManagedFold;
   epoch: number;
   readonly incarnation: string;
+  /** Called once after each commit, by those who wait for one. */
+  readonly waiters: Set<() => void>;
   /** Called with the tasks that a commit touched. */
   onTouched: (taskIds: Iterable<string>) => void;
   /** Called with the managed tasks that a commit changed. */
@@ -56,6 +58,7 @@ export function appendToMemory(
   log.fold.changed.tasks.clear();
   log.onManaged(log.managed.changed.tasks);
   log.managed.clearChanged();
+  for (const wake of [...log.waiters]) wake();
   return plan.outcomes.map((outcome) =>
     outcome instanceof InvalidEventError ? outcome : toAppendResult(outcome.events),
   );

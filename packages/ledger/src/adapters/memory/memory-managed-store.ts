@@ -15,6 +15,7 @@ import type { Clock, NewId } from '../../ports/clock.ts';
 import type { Decided, ManagedStore } from '../../ports/managed-store.ts';
 import type { StateStore } from '../../ports/settle-scan.ts';
 import type { OwnTaskRows } from '../../ports/task-rows.ts';
+import { memoryCommitSignal } from './memory-commit-signal.ts';
 import type { MemoryLog } from './memory-event-store.ts';
 import { appendToMemory } from './memory-event-store.ts';
 
@@ -34,6 +35,7 @@ export function memoryManagedStore(options: MemoryManagedOptions): ManagedStore 
 
   return {
     newId,
+    commits: memoryCommitSignal(log),
     decide: async (request, decision) => {
       const records = await readBeside(options, request);
       return commit(

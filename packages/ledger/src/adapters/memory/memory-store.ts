@@ -22,6 +22,7 @@ export function memoryStore(options: { readonly clock: Clock; readonly newId: Ne
     managed: new ManagedFold(),
     epoch: 1,
     incarnation: options.newId(),
+    waiters: new Set(),
     onTouched: () => undefined,
     onManaged: () => undefined,
   };

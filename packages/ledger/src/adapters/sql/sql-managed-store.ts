@@ -6,9 +6,10 @@ import { parseNewEvent } from '../../core/parse-event.ts';
 import type { NewEvent } from '../../core/recorded-event.ts';
 import { InvalidEventError } from '../../errors.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
+import type { CommitSignal } from '../../ports/commit-signal.ts';
 import type { Decided, ManagedStore, RaisedEpoch } from '../../ports/managed-store.ts';
-import { DecisionQueue } from './decision-queue.ts';
 import type { PendingDecision } from './decision-queue.ts';
+import { DecisionQueue } from './decision-queue.ts';
 import { toLease } from './managed-records.ts';
 import { appendInTransaction, readHead } from './sql-event-store.ts';
 import { saveLeases } from './sql-managed-fold.ts';
@@ -23,6 +24,7 @@ export interface SqlManagedOptions {
   readonly newId: NewId;
   /** The epoch when this handle was opened; it may write as long as that is the ledger's. */
   readonly epoch: number;
+  readonly commits: CommitSignal;
 }
 
 /** Managed tasks in tables; a decision is made and written under the write lock. */
@@ -51,6 +53,7 @@ export function sqlManagedStore(context: SqlContext, options: SqlManagedOptions)
 
   return {
     newId,
+    commits: options.commits,
     decide: (request, decision) => queue.decide(request, decision),
     read: (request) =>
       reader

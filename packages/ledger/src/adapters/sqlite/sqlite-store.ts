@@ -10,6 +10,7 @@ import { verifySql } from '../sql/sql-verify.ts';
 import type { SqlContext } from '../sql/tables.ts';
 import type { Durability } from './open-sqlite.ts';
 import { openSqlite, SQLITE_SCHEMA_VERSION } from './open-sqlite.ts';
+import { sqliteCommitSignal } from './sqlite-commit-signal.ts';
 
 /** The name of the only ledger in a SQLite file. */
 export const SQLITE_LEDGER = 'main';
@@ -56,7 +57,11 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<LedgerSt
     scan: sqlSettleScan(context),
     state: sqlStateStore(context),
     leaders: sqlLeaderStore(context, options.clock),
-    managed: sqlManagedStore(context, { ...options, epoch: await epochAtOpen(context) }),
+    managed: sqlManagedStore(context, {
+      ...options,
+      epoch: await epochAtOpen(context),
+      commits: sqliteCommitSignal(context.reader),
+    }),
     verify: (request) => verifySql(context, request),
     close: handles.close,
   };

@@ -1,8 +1,10 @@
+import type { JsonObject } from '../json.ts';
 import { beatOf } from '../managed/decide-claim.ts';
 import type { Decision } from '../managed/decision.ts';
 import { accept, refuse } from '../managed/decision.ts';
 import type { HolderClaim } from '../managed/holder-guard.ts';
-import { guardHolder } from '../managed/holder-guard.ts';
+import { findRun, guardHolder } from '../managed/holder-guard.ts';
+import type { ManagedTask } from '../managed/managed-task.ts';
 import type { ManagedScope } from '../managed/scope.ts';
 import { injectedRemark, undelivered, verdictText } from './question.ts';
 
@@ -13,12 +15,31 @@ const LEDGER_AUTHOR = 'custody';
 export function decideDeliveries(scope: ManagedScope, command: HolderClaim): Decision {
   const held = guardHolder(scope, command);
   if (!held.ok) return held.decision;
-  const deliveries = undelivered(scope.questionsOf(held.task.task_id)).map((question) => ({
+  return accept([], { answer: { deliveries: offered(scope, held.task) } });
+}
+
+/** The same for somebody who only watches the run, and so has no fence to show. */
+export function decideOffered(scope: ManagedScope, runId: string): Decision {
+  const found = findRun(scope, { taskId: null, runId });
+  if (!found.ok) return found.decision;
+  const { task, run } = found;
+  if (run.ended_at === null && task.current_run_id === runId)
+    return accept([], { answer: { deliveries: offered(scope, task) } });
+  return refuse('not_current_run', {
+    task_id: task.task_id,
+    run_id: runId,
+    current_run_id: task.current_run_id,
+    status: task.status,
+    run_outcome: run.outcome,
+  });
+}
+
+function offered(scope: ManagedScope, task: ManagedTask): readonly JsonObject[] {
+  return undelivered(scope.questionsOf(task.task_id)).map((question) => ({
     question_id: question.question_id,
     kind: 'answer',
     text: verdictText(question.answer),
   }));
-  return accept([], { answer: { deliveries } });
 }
 
 /**
