@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Ledger } from '@custody/ledger';
 import { describe, expect, test, vi } from 'vitest';
@@ -111,7 +111,6 @@ describe('B30: a full disk leaves no half of a line behind', () => {
   test('B30: on JSONL the refused event is gone, and the next one is whole', async () => {
     const bench = cliBench();
     await bench.run(['-s', 'jsonl:root', 'init']);
-    mkdirSync(bench.path('root/logs'));
     // The log is the largest file, so that it is the one that meets the limit.
     writeFileSync(
       bench.path('root/logs/events.jsonl'),
