@@ -21,6 +21,8 @@ export default defineConfig({
   resolve: { conditions: source },
   ssr: { resolve: { conditions: source, externalConditions: source } },
   test: {
+    // Half of what a test does here is to wait for a disk or a process.
+    maxWorkers: 2,
     setupFiles: ['test/support/fail-on-console.ts'],
     reporters: ['default', './test/support/closing-line-reporter.ts'],
     projects: [

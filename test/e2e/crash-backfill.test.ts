@@ -9,7 +9,7 @@ import { collect } from '../support/collect.ts';
 import { settled, started } from '../support/events.ts';
 import { failedRow } from '../support/terminal-rows.ts';
 
-const ROWS = 300;
+const ROWS = 150;
 const CRASHES = 50;
 
 const ids = Array.from({ length: ROWS }, (_, index) => `t-${String(index).padStart(3, '0')}`);
