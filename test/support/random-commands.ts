@@ -3,7 +3,7 @@ import { BLOCK_KINDS } from '@custody/ledger';
 import type { Random } from './root-random.ts';
 
 /** A run as a claim gave it. */
-export interface Held {
+interface Held {
   readonly taskId: string;
   readonly runId: string;
   readonly fence: number;

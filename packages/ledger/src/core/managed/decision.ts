@@ -85,5 +85,5 @@ export function refuse(
   reason: RefusalReason,
   facts: JsonObject = {},
 ): Decision & { readonly kind: 'refused' } {
-  return { kind: 'refused', refusal: { ...facts, outcome: 'refused', reason } };
+  return { kind: 'refused', refusal: { outcome: 'refused', reason, ...facts } };
 }

@@ -3,7 +3,7 @@ import type { ManagedTask, RunOutcome } from './managed-task.ts';
 import type { ManagedScope } from './scope.ts';
 
 /** The limit that a task's failures are counted against, and who set it. */
-export function failureLimit(
+function failureLimit(
   scope: ManagedScope,
   task: ManagedTask,
 ): { readonly limit: number; readonly source: 'task' | 'ledger' } {

@@ -1,5 +1,5 @@
 import type { UnplacedEvent } from '../custody-fold.ts';
-import { isJsonObject, textOf } from '../json.ts';
+import { textOf } from '../json.ts';
 import { evolveQuestion, questionIdOf } from '../questions/evolve-question.ts';
 import type { Question } from '../questions/question.ts';
 import { isOwed } from '../questions/question.ts';
@@ -127,9 +127,4 @@ export class ManagedFold {
     });
     this.changed.submissions.add(event.idempotency_key);
   }
-}
-
-/** True if the start of a run was a claim: only the ledger writes those. */
-export function isClaim(event: UnplacedEvent): boolean {
-  return event.type === 'run.started' && isJsonObject(event['claim']);
 }
