@@ -27,9 +27,18 @@ const NEED_A_STORE: readonly (readonly string[])[] = [
   ['task', 'get', 't-1'],
   ['task', 'list'],
   ['task', 'list', '--stale'],
+  ['task', 'unblock', 't-1'],
+  ['run', 'claim', '--holder', 'alice'],
+  ['run', 'list', '--task', 't-1'],
+  ['journal', 'recover', 'journals'],
 ];
 
-const CREATE_A_STORE: readonly (readonly string[])[] = [['init'], ['event', 'append'], ['task', 'put']];
+const CREATE_A_STORE: readonly (readonly string[])[] = [
+  ['init'],
+  ['event', 'append'],
+  ['task', 'put'],
+  ['task', 'create', '--title', 'T'],
+];
 const INPUT = '{"type":"x.note","task_id":"t-1","status":"failed"}\n';
 
 /** Places in the header of a SQLite file (https://www.sqlite.org/fileformat.html). */

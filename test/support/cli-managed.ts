@@ -14,7 +14,7 @@ export async function done<N extends Name>(
   ...args: readonly string[]
 ): Promise<z.output<(typeof MANAGED_CLI_SCHEMAS)[N]>> {
   const { code, value } = await bench.json([...name.split(' '), ...args]);
-  expect({ name, code, value }).toMatchObject({ code: 0 });
+  expect(code, JSON.stringify({ name, value })).toBe(0);
   return shaped(MANAGED_CLI_SCHEMAS[name], value) as z.output<(typeof MANAGED_CLI_SCHEMAS)[N]>;
 }
 
@@ -24,7 +24,7 @@ export async function refused(
   ...args: readonly string[]
 ): Promise<z.output<typeof REFUSAL_SCHEMA>> {
   const { code, value } = await bench.json(args);
-  expect({ args, code, value }).toMatchObject({ code: 1 });
+  expect(code, JSON.stringify({ args, value })).toBe(1);
   return shaped(REFUSAL_SCHEMA, value);
 }
 
