@@ -13,7 +13,7 @@ export interface RecoveredFile {
   readonly outcome: 'applied' | 'already_applied' | 'stale' | 'conflict' | 'retry';
   /** Where the file is now, or was. */
   readonly file: string;
-  /** Why it was not applied. */
+  /** Why it was not applied, or not removed. */
   readonly reason?: string;
 }
 
@@ -76,8 +76,21 @@ async function finalize(parts: RecoveryParts, waiting: Waiting): Promise<Recover
     const outcome = answer.reason === 'journal_conflict' ? 'conflict' : 'stale';
     return moveAside(parts, { ...ids, name, bytes: waiting.bytes, outcome, reason: answer.reason });
   }
-  await parts.files.remove(parts.directory, name);
-  return { ...ids, outcome: answer.outcome, file: `${parts.directory}/${name}` };
+  const kept = await removeOrSayWhyNot(parts, name);
+  return { ...ids, outcome: answer.outcome, file: `${parts.directory}/${name}`, ...kept };
+}
+
+/** The ledger has the result: a file that can't be removed now is removed by the next recovery. */
+async function removeOrSayWhyNot(
+  { directory, files }: RecoveryParts,
+  name: string,
+): Promise<{ readonly reason?: string }> {
+  try {
+    await files.remove(directory, name);
+    return {};
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  }
 }
 
 /** A result that no event may hold contradicts the ledger's rules for ever. */
