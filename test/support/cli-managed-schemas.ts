@@ -44,6 +44,17 @@ export const RUN_FIELDS = {
   metadata: anyObject.nullable(),
 };
 
+/** A question as it was raised. */
+const QUESTION_FIELDS = {
+  question_id: z.string(),
+  run_id: z.string(),
+  text: z.string(),
+  kind: z.literal('question'),
+  options: z.array(z.string()),
+  allow_text: z.boolean(),
+  asked_at: time,
+};
+
 /** Times and limits that a store keeps for its managed tasks, in milliseconds. */
 export const SETTINGS_SCHEMA = z.strictObject({
   lease_ttl_ms: seq,
@@ -73,7 +84,7 @@ export const MANAGED_CLI_SCHEMAS = {
     fence: seq,
     expires_at: time,
     pending_question: z.boolean(),
-    question: anyObject.nullable(),
+    question: z.strictObject(QUESTION_FIELDS).nullable(),
     resume_notice: z.string().nullable(),
   }),
   'run heartbeat': z.strictObject({ outcome: z.literal('extended'), expires_at: time }),
@@ -91,6 +102,37 @@ export const MANAGED_CLI_SCHEMAS = {
   'run block': done('blocked'),
   'run reclaim': done('reclaimed').extend({ run_id: z.string() }),
   'run list': z.strictObject(RUN_FIELDS),
+  'run ask': z.strictObject({ outcome: z.literal('asked'), task_id: z.string(), question_id: z.string() }),
+  'run park': done('parked').extend({ question_id: z.string() }),
+  'question list': z.strictObject({
+    ...QUESTION_FIELDS,
+    task_id: z.string(),
+    asked_seq: seq,
+    answer: z.string().nullable(),
+    answered_seq: count,
+    answered_at: time.nullable(),
+    delivered: z
+      .strictObject({ mode: z.enum(['injected', 'notice']), run_id: z.string(), at: time })
+      .nullable(),
+  }),
+  'question answer': z.strictObject({
+    outcome: z.literal('answered'),
+    question_id: z.string(),
+    task_id: z.string(),
+    answer: z.string(),
+    delivery: z.enum(['offered', 'with_next_claim']),
+  }),
+  'question deliveries': z.strictObject({
+    outcome: z.literal('offered'),
+    deliveries: z.array(
+      z.strictObject({ question_id: z.string(), kind: z.literal('answer'), text: z.string() }),
+    ),
+  }),
+  'question ack': z.strictObject({
+    outcome: z.literal('delivered'),
+    question_id: z.string(),
+    replayed: z.boolean(),
+  }),
   'journal write': z.strictObject({ pending: z.string() }),
   'journal recover': z.strictObject({
     applied: count,

@@ -4,6 +4,7 @@ import { defineEventCommands } from './definitions/event-commands.ts';
 import { defineJobCommands } from './definitions/job-commands.ts';
 import { defineJournalCommands } from './definitions/journal-commands.ts';
 import { defineLookCommands } from './definitions/look-commands.ts';
+import { defineQuestionCommands } from './definitions/question-commands.ts';
 import { defineRunCommands } from './definitions/run-commands.ts';
 import { defineTaskCommands } from './definitions/task-commands.ts';
 
@@ -51,6 +52,7 @@ export function createProgram({ version, run, writeOut, writeErr, columns }: Pro
   defineEventCommands(program, run);
   defineTaskCommands(program, run);
   defineRunCommands(program, run);
+  defineQuestionCommands(program, run);
   defineJournalCommands(program, run);
   return program;
 }

@@ -93,7 +93,11 @@ function totalsLines({ totals }: AuditReport, nowMs: number): readonly string[] 
 }
 
 function cellsOf(task: TaskAudit, since: string, paint: Paint): readonly Cell[] {
-  const owes = [...task.audit.unreconciled, ...task.open_attempts.map((id) => `attempt:${id}`)];
+  const owes = [
+    ...task.audit.unreconciled,
+    ...task.open_attempts.map((id) => `attempt:${id}`),
+    ...task.open_questions.map((id) => `question:${id}`),
+  ];
   return [
     { text: printable(task.task_id) },
     task.status === null ? { text: 'no row', colour: paint.dim } : { text: printable(task.status) },

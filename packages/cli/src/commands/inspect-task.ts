@@ -15,7 +15,7 @@ export async function inspectTask(
   { taskId }: { readonly taskId: string },
 ): Promise<ExitCode> {
   return withLedger(context, 'look', async (ledger) => {
-    const { printTaskRow } = await import('@custody/ledger');
+    const { isTerminalStatus, printTaskRow } = await import('@custody/ledger');
     const { obligationsOfTask } = await import('../output/obligations-report.ts');
     const row = await loadRow(ledger, taskId);
     const custody = (await ledger.custody.tasks([taskId])).get(taskId);
@@ -23,7 +23,9 @@ export async function inspectTask(
     if (custody === undefined || (row === null && timeline.length === 0)) {
       return printRefusal(context, { outcome: 'not_found', task_id: taskId }, `there is no task ${taskId}`);
     }
-    const obligations = obligationsOfTask(custody);
+    const isEnded = row !== null && isTerminalStatus(row.status);
+    const questions = ledger.managesTasks && !isEnded ? await ledger.questions.list({ taskId }) : [];
+    const obligations = obligationsOfTask(custody, questions);
     const fields = {
       task_id: JSON.stringify(taskId),
       status: JSON.stringify(row?.status ?? null),

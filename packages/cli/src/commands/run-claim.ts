@@ -30,7 +30,10 @@ export async function runClaim(context: CommandContext, options: RunClaimOptions
   });
 }
 
-function humanClaim({ task_id, run_id, fence, expires_at, resume_notice }: Claimed): string {
+function humanClaim(claim: Claimed): string {
+  const { task_id, run_id, fence, expires_at, resume_notice, question } = claim;
   const claimed = `claimed ${printable(task_id)}: run ${run_id}, fence ${fence}, until ${expires_at}`;
-  return resume_notice === null ? claimed : `${claimed}\n${printable(resume_notice)}`;
+  const told = resume_notice?.split('\n').map(printable) ?? [];
+  const open = question === null ? [] : [`a question is open: ${printable(String(question['text']))}`];
+  return [claimed, ...told, ...open].join('\n');
 }

@@ -16,6 +16,7 @@ import type {
 import { fence, processId, text } from '../input/managed-options.ts';
 import { duration } from '../input/parse-options.ts';
 import { blockKindOption } from './managed-task-commands.ts';
+import { defineAskingCommands } from './question-commands.ts';
 import { withExample } from './with-example.ts';
 
 /** Commands of holders on the tasks that they hold. */
@@ -24,6 +25,7 @@ export function defineRunCommands(program: Command, run: CommandRunner): void {
   const runs = program.command('run').description('claim managed tasks, report on them, and end them');
   defineClaim(runs, run);
   defineReports(runs, run);
+  defineAskingCommands(runs, run);
   defineEnds(runs, run);
   defineReclaim(runs, run);
 }

@@ -1,4 +1,4 @@
-import type { RunRecord, TaskCustody } from '@custody/ledger';
+import type { Question, RunRecord, TaskCustody } from '@custody/ledger';
 import {
   deferredProjectRetirements,
   isOpen,
@@ -19,6 +19,10 @@ export interface TaskObligations {
   readonly undisposed_patch_run_ids: readonly string[];
   readonly unread_output_run_ids: readonly string[];
   readonly deferred_project_retirements: readonly string[];
+  /** Questions that wait for a person's answer. */
+  readonly open_question_ids: readonly string[];
+  /** Questions whose answer no run has heard. */
+  readonly undelivered_question_ids: readonly string[];
 }
 
 /** What one run owes. */
@@ -29,8 +33,8 @@ export interface RunObligations {
   readonly registration_owned: boolean;
 }
 
-/** The debts of a task. */
-export function obligationsOfTask(custody: TaskCustody): TaskObligations {
+/** The debts of a task; its questions are those of a task that has not ended, since nobody waits for others. */
+export function obligationsOfTask(custody: TaskCustody, questions: readonly Question[]): TaskObligations {
   return {
     open_run_ids: openRunIds(custody),
     open_attempt_ids: openAttemptIds(custody),
@@ -38,6 +42,10 @@ export function obligationsOfTask(custody: TaskCustody): TaskObligations {
     undisposed_patch_run_ids: undisposedPatchRunIds(custody),
     unread_output_run_ids: custody.runs.filter(isOutputUnread).map((run) => run.run_id),
     deferred_project_retirements: deferredProjectRetirements(custody),
+    open_question_ids: questions.filter((item) => item.answer === null).map((item) => item.question_id),
+    undelivered_question_ids: questions
+      .filter((item) => item.answer !== null && item.delivered === null)
+      .map((item) => item.question_id),
   };
 }
 

@@ -23,6 +23,8 @@ export interface TaskAudit {
   readonly current: boolean;
   /** Open runs that hold the task itself. */
   readonly open_attempts: readonly string[];
+  /** Questions that wait for a person's answer. */
+  readonly open_questions: readonly string[];
   /** Why the row can't be read; absent when it can. What the log says of the task is known all the same. */
   readonly row_error?: string;
 }
@@ -38,14 +40,15 @@ export interface AuditReport {
 /** Audits tasks for a person; nothing is stored. Without ids: the tasks that owe something. */
 export async function auditTasks(context: HealContext, taskIds: readonly string[] | null): Promise<AuditReport> {
   const { ledger } = context;
-  const ids = taskIds ?? (await ledger.custody.owingTaskIds());
+  const questions = await openQuestions(ledger);
+  const ids = taskIds ?? [...new Set([...(await ledger.custody.owingTaskIds()), ...questions.keys()])].sort(compareCodePoints);
   const readable = await ledger.custody.isReadable();
   const tasks: TaskAudit[] = [];
   for (const page of pagesOf(ids)) {
     const custodies = await ledger.custody.tasks(page);
     for (const id of page) {
       const custody = custodies.get(id);
-      if (custody !== undefined) tasks.push(await auditOne(context, custody, readable));
+      if (custody !== undefined) tasks.push({ ...(await auditOne(context, custody, readable)), open_questions: questions.get(id) ?? [] });
     }
   }
   const { open_runs, pending_invocations, undisposed_patches, oldest_unreconciled_at } = await ledger.custody.totals();
@@ -57,7 +60,16 @@ export async function auditTasks(context: HealContext, taskIds: readonly string[
   };
 }
 
-async function auditOne(context: HealContext, custody: TaskCustody, readable: boolean): Promise<TaskAudit> {
+/** Ids of the questions that wait for an answer, by task. */
+async function openQuestions(ledger: Ledger): Promise<ReadonlyMap<string, readonly string[]>> {
+  const byTask = new Map<string, string[]>();
+  if (!ledger.managesTasks) return byTask;
+  for (const { task_id, question_id } of await ledger.questions.list({ open: true }))
+    byTask.set(task_id, [...(byTask.get(task_id) ?? []), question_id]);
+  return byTask;
+}
+
+async function auditOne(context: HealContext, custody: TaskCustody, readable: boolean): Promise<Omit<TaskAudit, 'open_questions'>> {
   const result = audit(custody.task_id, 'audit', auditSource(custody, readable));
   const { row, error } = await loadReadable(context, custody.task_id);
   const value = row?.value ?? {};

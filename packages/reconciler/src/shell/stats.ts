@@ -29,8 +29,7 @@ export async function readStats(ledger: Ledger): Promise<Stats> {
   return {
     ...totals,
     tasks: await ledger.rows.count(),
-    // No event of this version raises a question.
-    open_questions: 0,
+    open_questions: ledger.managesTasks ? (await ledger.questions.list({ open: true })).length : 0,
     open_faults: (await ledger.custody.openFaults()).length,
     cursor_lag: scan.outcome === 'scanned' ? scan.scanned : totals.events,
     deferred: parseDeferred(cursor).size,
