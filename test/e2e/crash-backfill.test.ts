@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { Ledger } from '@custody/ledger';
 import { openLedger, parseTaskRow } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
@@ -10,6 +12,7 @@ import { settled, started } from '../support/events.ts';
 import { failedRow } from '../support/terminal-rows.ts';
 
 const CRASHES = 50;
+const WORKER = fileURLToPath(new URL('../support/backfill-worker.mjs', import.meta.url));
 
 function idsOf(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `t-${String(index).padStart(3, '0')}`);
@@ -36,6 +39,17 @@ async function heals(ledger: Ledger): Promise<Map<string, number>> {
   return counts;
 }
 
+/** Runs a backfill in a process of its own and kills it some milliseconds after it began; answers how long it ran. */
+async function killedBackfill(url: string, afterMs: number | null): Promise<number> {
+  const child = spawn(process.execPath, [WORKER, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  await once(child.stdout, 'data');
+  const began = performance.now();
+  if (afterMs !== null) setTimeout(() => child.kill('SIGKILL'), afterMs);
+  await ended;
+  return performance.now() - began;
+}
+
 describe.each([
   // SQLite commits 200 rows at a time: several commits, so that a crash can fall between two.
   ['sqlite', 600, (path: string) => `sqlite:${path}/custody.db`],
@@ -45,15 +59,14 @@ describe.each([
     const bench = cliBench();
     const ids = idsOf(count);
     await prepare(urlIn(bench.path('prepared')), ids);
+    cpSync(bench.path('prepared'), bench.path('timed'), { recursive: true });
+    const span = await killedBackfill(urlIn(bench.path('timed')), null);
     let interrupted = 0;
     for (let round = 0; round < CRASHES; round += 1) {
       const place = bench.path(`round-${round}`);
       cpSync(bench.path('prepared'), place, { recursive: true });
-      const child = bench.start(['-s', urlIn(place), '--json', 'backfill']);
-      const ended = once(child, 'close');
-      // The instant is what is tried: spread over the command's start, its work and its end.
-      setTimeout(() => child.kill('SIGKILL'), 150 + round * 12);
-      await ended;
+      // The instant is what is tried: spread over the work, as long as it takes on this machine.
+      await killedBackfill(urlIn(place), (span * (round + 0.5)) / CRASHES);
 
       const ledger = await openLedger(urlIn(place));
       const before = await heals(ledger);
