@@ -9,6 +9,7 @@ const WORKER = fileURLToPath(new URL('./managed-worker.mjs', import.meta.url));
 
 type Runs = Ledger['runs'];
 type Tasks = Ledger['tasks'];
+type Questions = Ledger['questions'];
 
 /** A process of its own that holds a ledger open. Commands are carried out in the order in which they were sent. */
 export interface ManagedProcess {
@@ -16,6 +17,10 @@ export interface ManagedProcess {
   /** A command of a holder. Rejects if the process throws, which it never should. */
   runs<Verb extends keyof Runs>(verb: Verb, args: Parameters<Runs[Verb]>[0]): ReturnType<Runs[Verb]>;
   tasks<Verb extends keyof Tasks>(verb: Verb, args: Parameters<Tasks[Verb]>[0]): ReturnType<Tasks[Verb]>;
+  questions<Verb extends keyof Questions>(
+    verb: Verb,
+    args: Parameters<Questions[Verb]>[0],
+  ): ReturnType<Questions[Verb]>;
   recover(directory: string, die?: string): ReturnType<Journals['recover']>;
   write(
     directory: string,
@@ -69,6 +74,7 @@ export async function startManaged(url: string): Promise<ManagedProcess> {
     pid: child.pid ?? 0,
     runs: (verb, args) => call('runs', verb, args) as never,
     tasks: (verb, args) => call('tasks', verb, args) as never,
+    questions: (verb, args) => call('questions', verb, args) as never,
     recover: (directory, die) => call('journals', 'recover', { directory, die }),
     write: (directory, entry, die) => call('journals', 'write', { directory, entry, die }),
     signal: (name) => child.kill(name),
