@@ -12,7 +12,11 @@ export async function putRow(ledger: Ledger, row: JsonObject & { readonly task_i
 }
 
 /** A failed row that discloses these runs. */
-export function failedRow(taskId: string, list: readonly string[] | null, more: JsonObject = {}): JsonObject & { readonly task_id: string } {
+export function failedRow(
+  taskId: string,
+  list: readonly string[] | null,
+  more: JsonObject = {},
+): JsonObject & { readonly task_id: string } {
   return {
     task_id: taskId,
     status: 'failed',
@@ -62,12 +66,18 @@ function objectIn(source: JsonObject, field: string): JsonObject {
 }
 
 /** Everything that a pass without work must leave as it is: the log, every row and its version; on disk, every byte. */
-export async function fingerprint({ ledger, directory }: Pick<OpenStore, 'ledger' | 'directory'>): Promise<unknown> {
+export async function fingerprint({
+  ledger,
+  directory,
+}: Pick<OpenStore, 'ledger' | 'directory'>): Promise<unknown> {
   const rows = await collect(ledger.rows.list({}));
   return {
     head: await ledger.head(),
     rows: rows.map(({ row, version }) => [row.task_id, version, [...row.raw]]),
-    files: ledger.kind === 'jsonl' && directory !== null ? filesOf(directory, ['logs', 'task_results', 'archive']) : null,
+    files:
+      ledger.kind === 'jsonl' && directory !== null
+        ? filesOf(directory, ['logs', 'task_results', 'archive'])
+        : null,
   };
 }
 
@@ -83,7 +93,9 @@ function filesOf(directory: string, folders: readonly string[]): Record<string, 
 
 function readdirSafely(folder: string): readonly string[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isFile() ? [entry.name] : [],
+    );
   } catch {
     return [];
   }

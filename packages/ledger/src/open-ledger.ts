@@ -3,10 +3,10 @@ import { linuxProcesses } from './adapters/process/linux-processes.ts';
 import { systemClock, systemNewId } from './adapters/system.ts';
 import { parseStoreUrl } from './core/store-url.ts';
 import type { Clock, NewId } from './ports/clock.ts';
-import type { ProcessControl } from './ports/process-control.ts';
 import type { LedgerStore } from './ports/ledger-store.ts';
-import { createLedger } from './shell/ledger.ts';
+import type { ProcessControl } from './ports/process-control.ts';
 import type { Ledger } from './shell/ledger.ts';
+import { createLedger } from './shell/ledger.ts';
 
 /** How a ledger is opened; every option has a default that fits a service. */
 export interface OpenLedgerOptions {

@@ -23,8 +23,7 @@ export async function taskList(
 ): Promise<ExitCode> {
   return withLedger(context, 'look', async (ledger) => {
     const { printTaskRow } = await import('@custody/ledger');
-    const rowLine = (row: TaskRow) =>
-      context.json ? onOneLine(printTaskRow(row)) : humanRow(row, context);
+    const rowLine = (row: TaskRow) => (context.json ? onOneLine(printTaskRow(row)) : humanRow(row, context));
     const rows = stale === true ? staleRows(ledger, context) : allRows(ledger, context, status);
     const lines = lineWriter(context.out);
     for await (const row of rows) {

@@ -170,9 +170,7 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
 /** The envelope of a type that this version does not know, which must begin with `x.`. */
 export const EXTENSION_SCHEMA = z.looseObject({
   ...envelope,
-  type: z
-    .string()
-    .regex(/^x\.[A-Za-z0-9_.:-]{1,126}$/, {
-      error: 'must begin with x. and have at most 128 characters of A-Za-z0-9_.:-',
-    }),
+  type: z.string().regex(/^x\.[A-Za-z0-9_.:-]{1,126}$/, {
+    error: 'must begin with x. and have at most 128 characters of A-Za-z0-9_.:-',
+  }),
 });

@@ -1,7 +1,7 @@
-import { isJsonObject, isSameJson } from './json.ts';
 import type { JsonObject, JsonValue } from './json.ts';
-import { BLANK_FACTS, emptyRun } from './run-record.ts';
+import { isJsonObject, isSameJson } from './json.ts';
 import type { RunFacts, RunRecord } from './run-record.ts';
+import { BLANK_FACTS, emptyRun } from './run-record.ts';
 
 /**
  * A run's record without what says nothing. Most of the some seventy fields of a run are empty, and a ledger

@@ -1,7 +1,7 @@
-import type { InvalidEventError } from '../errors.ts';
 import type { AppendRequest } from '../core/append-plan.ts';
 import type { AppendResult } from '../core/append-result.ts';
 import type { StoredEvent } from '../core/recorded-event.ts';
+import type { InvalidEventError } from '../errors.ts';
 
 /** Where the log stands. */
 export interface Head {

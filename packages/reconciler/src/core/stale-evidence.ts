@@ -1,5 +1,5 @@
-import { COUNTERS, isJsonObject, substrateOf, textOf } from '@custody/ledger';
 import type { ExecutionEvidence, JsonObject, JsonValue } from '@custody/ledger';
+import { COUNTERS, isJsonObject, substrateOf, textOf } from '@custody/ledger';
 
 /**
  * True if the row's stored evidence no longer matches the log (docs/contracts/custody.md, 4.4). Frozen

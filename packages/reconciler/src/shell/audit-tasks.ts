@@ -1,14 +1,20 @@
-import { compareCodePoints, evidenceOf, isTerminalStatus, LedgerError, openAttemptIds } from '@custody/ledger';
 import type { CustodyTotals, JsonValue, Ledger, TaskCustody, TaskRow } from '@custody/ledger';
-import { audit, auditSource } from '../core/audit.ts';
+import {
+  compareCodePoints,
+  evidenceOf,
+  isTerminalStatus,
+  LedgerError,
+  openAttemptIds,
+} from '@custody/ledger';
 import type { Audit } from '../core/audit.ts';
+import { audit, auditSource } from '../core/audit.ts';
 import { isDisclosed, storedList } from '../core/disclosure.ts';
-import { isEvidenceStale } from '../core/stale-evidence.ts';
 import type { ParkedItem } from '../core/parked.ts';
 import { PARK_AFTER } from '../core/parked.ts';
+import { isEvidenceStale } from '../core/stale-evidence.ts';
 import { loadFailures } from './failure-log.ts';
-import { pagesOf } from './heal-rows.ts';
 import type { HealContext } from './heal-rows.ts';
+import { pagesOf } from './heal-rows.ts';
 
 /** What one task owes beside what its row says. */
 export interface TaskAudit {
@@ -32,31 +38,46 @@ export interface TaskAudit {
 /** What a ledger owes. */
 export interface AuditReport {
   readonly tasks: readonly TaskAudit[];
-  readonly totals: Pick<CustodyTotals, 'open_runs' | 'pending_invocations' | 'undisposed_patches' | 'oldest_unreconciled_at'>;
+  readonly totals: Pick<
+    CustodyTotals,
+    'open_runs' | 'pending_invocations' | 'undisposed_patches' | 'oldest_unreconciled_at'
+  >;
   /** Tasks that failed to heal again and again; sweeps leave them alone. */
   readonly parked: readonly (ParkedItem & { readonly task_id: string })[];
 }
 
 /** Audits tasks for a person; nothing is stored. Without ids: the tasks that owe something. */
-export async function auditTasks(context: HealContext, taskIds: readonly string[] | null): Promise<AuditReport> {
+export async function auditTasks(
+  context: HealContext,
+  taskIds: readonly string[] | null,
+): Promise<AuditReport> {
   const { ledger } = context;
   const questions = await openQuestions(ledger);
-  const ids = taskIds ?? [...new Set([...(await ledger.custody.owingTaskIds()), ...questions.keys()])].sort(compareCodePoints);
+  const ids =
+    taskIds ??
+    [...new Set([...(await ledger.custody.owingTaskIds()), ...questions.keys()])].sort(compareCodePoints);
   const readable = await ledger.custody.isReadable();
   const tasks: TaskAudit[] = [];
   for (const page of pagesOf(ids)) {
     const custodies = await ledger.custody.tasks(page);
     for (const id of page) {
       const custody = custodies.get(id);
-      if (custody !== undefined) tasks.push({ ...(await auditOne(context, custody, readable)), open_questions: questions.get(id) ?? [] });
+      if (custody !== undefined)
+        tasks.push({
+          ...(await auditOne(context, custody, readable)),
+          open_questions: questions.get(id) ?? [],
+        });
     }
   }
-  const { open_runs, pending_invocations, undisposed_patches, oldest_unreconciled_at } = await ledger.custody.totals();
+  const { open_runs, pending_invocations, undisposed_patches, oldest_unreconciled_at } =
+    await ledger.custody.totals();
   const failures = await loadFailures(ledger.state);
   return {
     tasks,
     totals: { open_runs, pending_invocations, undisposed_patches, oldest_unreconciled_at },
-    parked: [...failures].filter(([, item]) => item.failures >= PARK_AFTER).map(([task_id, item]) => ({ task_id, ...item })),
+    parked: [...failures]
+      .filter(([, item]) => item.failures >= PARK_AFTER)
+      .map(([task_id, item]) => ({ task_id, ...item })),
   };
 }
 
@@ -69,7 +90,11 @@ async function openQuestions(ledger: Ledger): Promise<ReadonlyMap<string, readon
   return byTask;
 }
 
-async function auditOne(context: HealContext, custody: TaskCustody, readable: boolean): Promise<Omit<TaskAudit, 'open_questions'>> {
+async function auditOne(
+  context: HealContext,
+  custody: TaskCustody,
+  readable: boolean,
+): Promise<Omit<TaskAudit, 'open_questions'>> {
   const result = audit(custody.task_id, 'audit', auditSource(custody, readable));
   const { row, error } = await loadReadable(context, custody.task_id);
   const value = row?.value ?? {};
@@ -86,11 +111,15 @@ async function auditOne(context: HealContext, custody: TaskCustody, readable: bo
 }
 
 /** One row that can't be read never hides what the other tasks owe. */
-async function loadReadable(context: HealContext, taskId: string): Promise<{ readonly row: TaskRow | null; readonly error: string | null }> {
+async function loadReadable(
+  context: HealContext,
+  taskId: string,
+): Promise<{ readonly row: TaskRow | null; readonly error: string | null }> {
   try {
     return { row: (await context.rows.load(taskId))?.row ?? null, error: null };
   } catch (error) {
-    if (error instanceof LedgerError && error.code === 'invalid_row') return { row: null, error: error.message };
+    if (error instanceof LedgerError && error.code === 'invalid_row')
+      return { row: null, error: error.message };
     throw error;
   }
 }

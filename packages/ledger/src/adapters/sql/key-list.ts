@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import type { RawBuilder, ReferenceExpression, SqlBool } from 'kysely';
+import { sql } from 'kysely';
 import type { SqlDialectFlags, Tables } from './tables.ts';
 
 /** `column in (keys)` with the keys as one parameter. */

@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
+import { sql } from 'kysely';
 
 /**
  * Rules that the database itself enforces, also against a plain SQL session: events are append-only, a
