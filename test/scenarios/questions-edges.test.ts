@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { MANAGING_STORES } from '../support/managed.ts';
+import { MANAGING_STORES, openDesk } from '../support/managed.ts';
 import { asked, DATABASE, FINAL, HOLDER, heldBy, parked, SIDES, storyOn } from '../support/question-story.ts';
+import { openRawSqlite } from '../support/raw-sqlite.ts';
 
 describe.each(MANAGING_STORES)('edges of questions on $name', (kind) => {
-  const { deskWithTask, parkedOnce, resumedWithPort, swept } = storyOn(kind);
+  const { deskWithTask, parkedOnce, resumedWithPort, swept, injected } = storyOn(kind);
 
   test('Q12 verdicts that no run has heard ride the next notice together, in the order they were given', async () => {
     const { desk, ledger } = await resumedWithPort();
@@ -224,5 +226,36 @@ describe.each(MANAGING_STORES)('edges of questions on $name', (kind) => {
       desk.ledger.append([{ type: 'question.answered', task_id: 't-1', question_id: 'q', answer: 'x' }]),
     ).rejects.toMatchObject({ code: 'invalid_event' });
     expect(await desk.everything()).toBe(before);
+  });
+
+  test('P2 an import of the log, one event at a time, gives the same questions and wakes the same tasks', async () => {
+    const { desk, ledger, fresh } = await injected();
+    const questionId = await parked(ledger, fresh, FINAL);
+    await ledger.questions.answer({ questionId, option: 'Ship' });
+    const copy = await openDesk(kind);
+    for await (const stored of ledger.read()) {
+      const { seq: _seq, hash: _hash, epoch: _epoch, recorded_at: _at, ...given } = stored.event;
+      await copy.ledger.appendAccepted({ events: [given], exact: [stored] });
+    }
+
+    expect((await copy.ledger.head()).hash).toBe((await ledger.head()).hash);
+    expect(await copy.ledger.questions.list()).toEqual(await ledger.questions.list());
+    expect(await copy.ledger.tasks.get('t-1')).toEqual(await desk.task('t-1'));
+    expect(await copy.ledger.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
+    expect((await copy.claim('t-1')).resume_notice).toBe('Human selected: Ship');
+  });
+});
+
+test('P2 verify finds a question that was changed behind the back of the log', async () => {
+  const kind = MANAGING_STORES.find((store) => store.name === 'sqlite');
+  if (kind === undefined) throw new Error('no sqlite store');
+  const { desk, ledger, questionId } = await storyOn(kind).parkedOnce();
+  const raw = openRawSqlite(join(desk.directory ?? '', 'custody.db'));
+  raw.prepare('update question set is_open = 0 where question_id = ? returning task_id').all(questionId);
+  raw.close();
+
+  expect(await ledger.verify({ rebuild: true })).toMatchObject({
+    ok: false,
+    problems: [{ code: 'table_mismatch', message: expect.stringContaining(`question ${questionId}`) }],
   });
 });

@@ -42,6 +42,11 @@ const TELLING: readonly string[] = [
   'late',
   'expires_at',
   'summary',
+  'question_id',
+  'text',
+  'options',
+  'answer',
+  'mode',
 ];
 
 /** What an event says beyond its type, as `field value` pairs; empty when the type says it all. */
