@@ -1,5 +1,5 @@
 /** One side of a comparison: runs its fixed work once and says how long it took, in milliseconds. */
-export interface Side {
+interface Side {
   readonly name: string;
   run(): Promise<number>;
 }
@@ -19,7 +19,7 @@ export interface Comparison {
 }
 
 /** Median, least and most of some figures. */
-export interface Spread {
+interface Spread {
   readonly median: number;
   readonly min: number;
   readonly max: number;

@@ -41,17 +41,7 @@ function textFault(text: string, field: string): LimitFault | null {
 }
 
 function nestedFault(value: object, path: readonly string[]): LimitFault | null {
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) {
-      const place = [...path, String(index)];
-      // JSON would make it null, and the event then differ from the one handed in.
-      if (item === undefined)
-        return { field: place.join('.'), problem: 'is undefined, which JSON cannot hold' };
-      const fault = findLimitFault(item, place);
-      if (fault !== null) return fault;
-    }
-    return null;
-  }
+  if (Array.isArray(value)) return listFault(value, path);
   if (!isPlain(value))
     return {
       field: path.join('.'),
@@ -61,6 +51,18 @@ function nestedFault(value: object, path: readonly string[]): LimitFault | null 
     const place = [...path, key];
     if (key === '__proto__') return { field: place.join('.'), problem: 'is a reserved key' };
     const fault = textFault(key, place.join('.')) ?? findLimitFault(item, place);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function listFault(items: readonly unknown[], path: readonly string[]): LimitFault | null {
+  for (const [index, item] of items.entries()) {
+    const place = [...path, String(index)];
+    // JSON would make it null, and the event then differ from the one handed in.
+    if (item === undefined)
+      return { field: place.join('.'), problem: 'is undefined, which JSON cannot hold' };
+    const fault = findLimitFault(item, place);
     if (fault !== null) return fault;
   }
   return null;

@@ -27,9 +27,6 @@ const time = z.iso.datetime({
 /** The end of a run, as its executor reported it. */
 export const RUN_STATES = ['succeeded', 'failed', 'cancelled', 'interrupted'] as const;
 
-/** How a run ended. */
-export type RunState = (typeof RUN_STATES)[number];
-
 const envelope = { id: id.optional(), at: time.optional(), task_id: id.optional(), run_id: id.optional() };
 const ofRun = { ...envelope, run_id: id };
 

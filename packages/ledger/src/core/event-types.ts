@@ -72,16 +72,6 @@ export const EVENT_TYPES = {
 /** A type that this version of the ledger knows. */
 export type EventType = keyof typeof EVENT_TYPES;
 
-/** Types that anybody may append; the others come from the ledger's own commands. */
-export type OpenEventType = Exclude<EventType, LedgerOwnedType>;
-
-type LedgerOwnedType =
-  | 'custody.unreconciled'
-  | 'custody.reconciled'
-  | 'ledger.checkpoint'
-  | 'ledger.epoch_raised'
-  | ManagedType;
-
 const LEDGER_OWNED: ReadonlySet<string> = new Set<string>([
   'custody.unreconciled',
   'custody.reconciled',

@@ -26,7 +26,8 @@ export function parseNewEvent(input: unknown, index: number, writer: EventWriter
   const parsed = schema.safeParse(input);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    const field = issue?.path.map(String).join('.') || null;
+    const path = issue?.path.map(String).join('.') ?? '';
+    const field = path === '' ? null : path;
     throw invalid(index, field, `${field ?? 'the event'} ${wording(issue?.message)}`);
   }
   assertEventSize(input, index);

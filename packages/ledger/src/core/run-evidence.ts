@@ -5,7 +5,7 @@ import type { RunRecord } from './run-record.ts';
 import { isReviewOwned, isReviewSource } from './run-record.ts';
 
 /** A text that a row disclosed, with the place where it stood first. */
-export type Disclosed = readonly [seq: number, value: string];
+type Disclosed = readonly [seq: number, value: string];
 
 /**
  * What the rows of one task say of one run. Keyed by the row's own `task_id`, not by the run's owner:

@@ -2,10 +2,10 @@ import type { JsonObject } from './json.ts';
 import { isJsonObject, isTruthy, textOf } from './json.ts';
 
 /** What an external run left as the work of a patch: nothing yet, or how it was dealt with. */
-export type PatchDisposition = '' | 'applied' | 'rejected' | 'superseded' | (string & {});
+type PatchDisposition = '' | 'applied' | 'rejected' | 'superseded' | (string & {});
 
 /** One reader that took a run's output. */
-export interface ReaderReceipt {
+interface ReaderReceipt {
   readonly reader_task_id: string;
 }
 
@@ -168,8 +168,8 @@ export function mergeStart(
     project_owned: known === null ? owned : known.project_owned && owned,
     project_persistent: persistent || (known?.project_persistent ?? false),
     resource_ref: mergeResourceRef(known, row),
-    snapshot_id: known?.snapshot_id || textOf(row, 'snapshot_id'),
-    max_seconds: known?.max_seconds || maxSecondsOf(row),
+    snapshot_id: firstText(known?.snapshot_id, textOf(row, 'snapshot_id')),
+    max_seconds: known !== null && known.max_seconds > 0 ? known.max_seconds : maxSecondsOf(row),
   };
 }
 
@@ -180,7 +180,7 @@ function mergeFacts(known: RunRecord | null, row: JsonObject): RunFacts {
   const facts: Record<string, string | boolean | null | JsonObject> = {};
   for (const name of LAST_WINS) facts[name] = textOf(row, name);
   for (const name of FIRST_TRUTHY)
-    facts[name] = known?.facts[name] || textOf(row, name) || (DEFAULTS[name] ?? '');
+    facts[name] = firstText(known?.facts[name], textOf(row, name), DEFAULTS[name]);
   for (const name of FIRST_GIVEN) facts[name] = known?.facts[name] ?? givenText(row, name);
   facts['work_order_source_request'] = firstObject(
     known?.facts['work_order_source_request'],
@@ -203,6 +203,11 @@ function mergeResourceRef(known: RunRecord | null, row: JsonObject): JsonObject 
   const shapeIsKnown = known.facts['access'] !== '';
   if (shapeIsKnown || isTruthy(known.resource_ref)) return known.resource_ref;
   return offered;
+}
+
+/** The first value that is a text and not empty; empty when there is none. */
+function firstText(...values: readonly unknown[]): string {
+  return values.find((value): value is string => typeof value === 'string' && value !== '') ?? '';
 }
 
 function givenText(row: JsonObject, name: string): string | null {

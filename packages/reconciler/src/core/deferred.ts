@@ -5,7 +5,7 @@ import { compareCodePoints, isJsonObject } from '@custody/ledger';
 export type Deferred = ReadonlyMap<string, string>;
 
 /** More than this many wait only for the next backfill; a bound keeps the state file small. */
-export const MAX_DEFERRED = 500;
+const MAX_DEFERRED = 500;
 
 /** The deferred map of a stored cursor; anything malformed in it reads as empty. */
 export function parseDeferred(stored: JsonObject | null): Deferred {

@@ -8,7 +8,7 @@ export interface FailedTask {
 }
 
 /** What a dry run adds: what would be done, and the name to apply exactly that. */
-export interface Planned {
+interface Planned {
   readonly plan?: readonly PlanEntry[];
   readonly plan_hash?: string;
 }

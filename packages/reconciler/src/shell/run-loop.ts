@@ -13,7 +13,7 @@ const LEASE_TTL_MS = 10_000;
 const RENEW_MS = LEASE_TTL_MS / 3;
 
 /** The passes of the loop. */
-export interface LoopPasses {
+interface LoopPasses {
   backfill(): Promise<object>;
   sweep(): Promise<object>;
 }
@@ -93,15 +93,16 @@ async function runPasses(settings: LoopSettings, term: AbortSignal): Promise<voi
   let isBackfilled = false;
   while (!term.aborted) {
     const began = settings.clock.now();
-    isBackfilled ||= await runPass(settings, 'backfill');
-    if (!term.aborted && isBackfilled) await runPass(settings, 'sweep');
+    isBackfilled ||= await runPass(settings, term, 'backfill');
+    if (isBackfilled) await runPass(settings, term, 'sweep');
     if (settings.once) return;
     await settings.wait(settings.schedule.delayAfter(began, settings.clock.now()), term);
   }
 }
 
-/** True if the pass ran through. In a single run a failure is the caller's. */
-async function runPass(settings: LoopSettings, name: keyof LoopPasses): Promise<boolean> {
+/** True if the pass ran through; none begins once the term is over. In a single run a failure is the caller's. */
+async function runPass(settings: LoopSettings, term: AbortSignal, name: keyof LoopPasses): Promise<boolean> {
+  if (term.aborted) return false;
   try {
     settings.log.info(await settings.passes[name](), name);
     return true;

@@ -6,7 +6,7 @@ import { CURSOR_DOCUMENT } from './cursor-pass.ts';
 import { loadFailures } from './failure-log.ts';
 
 /** The document that holds when each pass ran last, and what it did. */
-export const LAST_PASS_DOCUMENT = 'last_pass';
+const LAST_PASS_DOCUMENT = 'last_pass';
 
 /** The figures of a ledger that an operator watches. */
 export interface Stats extends CustodyTotals {

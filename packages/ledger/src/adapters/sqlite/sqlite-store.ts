@@ -13,7 +13,7 @@ import { openSqlite, SQLITE_SCHEMA_VERSION } from './open-sqlite.ts';
 import { sqliteCommitSignal } from './sqlite-commit-signal.ts';
 
 /** The name of the only ledger in a SQLite file. */
-export const SQLITE_LEDGER = 'main';
+const SQLITE_LEDGER = 'main';
 
 /** How long a writer waits for another process, in milliseconds. Longer than any transaction of ours. */
 const BUSY_TIMEOUT_MS = 15_000;
