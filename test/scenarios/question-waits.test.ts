@@ -48,10 +48,9 @@ describe.each(MANAGING_STORES)('waits on $name', (kind) => {
 
     expect(first.task_id).toBe('t-1');
     expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1);
-    expect(ends.filter((end) => end.status === 'rejected').map((end) => end.reason.message)).toEqual([
-      'closing time',
-      'closing time',
-    ]);
+    expect(
+      ends.filter((end) => end.status === 'rejected').map((end) => (end.reason as Error).message),
+    ).toEqual(['closing time', 'closing time']);
     expect(await ledger.runs.list('t-1')).toHaveLength(2);
   });
 

@@ -129,7 +129,13 @@ async function act(world: World, given: Step): Promise<void> {
     case 'restart':
       world.ledger = await world.restart();
       return;
-    default:
+    case 'ack':
+    case 'ask':
+    case 'exit':
+    case 'look':
+    case 'park':
+    case 'park_asked':
+    case 'push':
       return report(world, given);
   }
 }

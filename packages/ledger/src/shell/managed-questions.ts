@@ -150,11 +150,12 @@ export function managedQuestions(store: ManagedStore): ManagedQuestions {
       return store.questions(filter);
     },
     answer: async (verdict) => {
-      if (verdict.option !== undefined && verdict.text !== undefined) refuseBoth('option', 'text');
-      const isWritten = verdict.text !== undefined;
+      const given: { readonly option?: string | undefined; readonly text?: string | undefined } = verdict;
+      if (given.option !== undefined && given.text !== undefined) refuseBoth('option', 'text');
+      const isWritten = given.text !== undefined;
       const command = {
         questionId: idArgument('question_id', verdict.questionId),
-        answer: isWritten ? textArgument('text', verdict.text) : textArgument('option', verdict.option),
+        answer: isWritten ? textArgument('text', given.text) : textArgument('option', given.option),
         isWritten,
         author: optionalText('author', verdict.author),
       };
