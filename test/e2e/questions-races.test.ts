@@ -154,4 +154,27 @@ describe('questions between two processes on one SQLite ledger', () => {
     }
     await assertDelivered(all, heard);
   });
+
+  test('P12 an answer in one process wakes within a second those who wait in another', async () => {
+    await ledger.tasks.create({ taskId: 't-1', title: 'work' });
+    const first = await claim('t-1');
+    const side = await parked(ledger, first, WHICH);
+    const person = await startManaged(url);
+    const atWork = ledger.waitForWork({ holder: 'worker' });
+
+    await person.questions('answer', { questionId: side, option: 'A' });
+    const freedAt = performance.now();
+    const next = await atWork;
+    expect(performance.now() - freedAt).toBeLessThan(1_000);
+    expect(next.resume_notice).toBe('Human selected: A');
+
+    const database = await asked(ledger, next, WHICH);
+    const atRest = ledger.waitForVerdict({ runId: next.run_id });
+    await person.questions('answer', { questionId: database, option: 'B' });
+    const answeredAt = performance.now();
+    expect(await atRest).toMatchObject({
+      deliveries: [{ question_id: database, text: 'Human selected: B' }],
+    });
+    expect(performance.now() - answeredAt).toBeLessThan(1_000);
+  });
 });
