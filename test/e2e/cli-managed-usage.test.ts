@@ -89,7 +89,7 @@ test.for([
   { args: ['run', 'block', ...HELD, '--reason', 'x', '--kind', 'mood'], says: /--kind/ },
   { args: ['run', 'block', ...HELD, '--reason', ''], says: /--reason/ },
   { args: ['run', 'reclaim', '--task', 'task-1', '--reason', 'x'], says: /--run/ },
-  { args: ['run', 'ask'], says: /unknown command/ },
+  { args: ['run', 'wait'], says: /unknown command/ },
   { args: ['task', 'create', '--id', 'task-1'], says: /--title/ },
   { args: ['task', 'create', '--id', 'a b', '--title', 'T'], says: /--id takes an id/ },
   { args: ['task', 'create', '--title', 'T', '--parent', ''], says: /--parent 1 takes an id/ },
