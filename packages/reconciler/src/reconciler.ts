@@ -6,7 +6,8 @@ import { toSchedule } from './core/schedule.ts';
 import type { LiveTaskIds } from './ports/live-tasks.ts';
 import type { PassLog } from './ports/pass-log.ts';
 import { silentLog } from './ports/pass-log.ts';
-import type { RunGatewayFactory } from './ports/run-gateway.ts';
+import type { RunGateway, RunGatewayFactory } from './ports/run-gateway.ts';
+import { keptOpen } from './ports/run-gateway.ts';
 import type { Wait } from './ports/timer.ts';
 import type { AuditReport } from './shell/audit-tasks.ts';
 import { allTaskIds, auditTasks } from './shell/audit-tasks.ts';
@@ -26,8 +27,11 @@ export interface ReconcilerOptions extends SettlePorts {
   readonly liveTaskIds?: LiveTaskIds;
   /** Tasks that somebody will recover; their runs are no orphans. */
   readonly recoverableTaskIds?: LiveTaskIds;
-  /** The way to the external system that executes runs. @default none: every run's liveness is unknown */
-  readonly gateway?: RunGatewayFactory;
+  /**
+   * The way to the external system that executes runs, or what builds it when there is work.
+   * @default none: no orphan is asked for
+   */
+  readonly gateway?: RunGateway | RunGatewayFactory;
   /** The rows to heal. @default the ledger's own */
   readonly rows?: TaskRows;
   /** Folders of results that the ledger may not have yet; every sweep recovers them first. */
@@ -91,7 +95,7 @@ export function createReconciler(ledger: Ledger, options: ReconcilerOptions = {}
         ...pass,
         live: pass.live ?? options.liveTaskIds,
         recoverable: options.recoverableTaskIds,
-        gateway: options.gateway ?? noGateway,
+        gateway: toFactory(options.gateway ?? noGateway),
         journals: options.journals ?? [],
         costs: options.costs,
         patches: options.patches,
@@ -133,4 +137,9 @@ function countsOf(report: BackfillReport | SweepReport): JsonObject {
       return Array.isArray(value) ? [[field, value.length]] : [];
     }),
   );
+}
+
+/** A gateway that is handed in belongs to its caller; one that a factory builds is closed after each sweep. */
+function toFactory(gateway: RunGateway | RunGatewayFactory): RunGatewayFactory {
+  return typeof gateway === 'function' ? gateway : () => keptOpen(gateway);
 }

@@ -48,3 +48,12 @@ export interface RunGateway {
 
 /** Builds a gateway when there is work for one. Null, or an error: there is none now, and nothing is done. */
 export type RunGatewayFactory = () => RunGateway | null | Promise<RunGateway | null>;
+
+/** The same gateway for a sweep, which must not close what belongs to somebody else. */
+export function keptOpen(gateway: RunGateway): RunGateway {
+  return {
+    lookup: (run) => gateway.lookup(run),
+    cancel: (run, reason) => gateway.cancel(run, reason),
+    resubmit: (submission) => gateway.resubmit(submission),
+  };
+}
