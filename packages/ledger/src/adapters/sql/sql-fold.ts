@@ -157,13 +157,31 @@ export async function saveFold(db: Db, context: SqlContext, fold: CustodyFold): 
     key: ['ledger', 'run_id'],
     rows: recordsOf(fold.containment, changed.containment).map((item) => toContainmentRow(ledger, item)),
   });
-  if (changed.tasks.size === 0) return;
+  await markRows(db, { ledger, flags }, [...changed.tasks]);
+}
+
+/** Lets the next selection look at the rows of these tasks. */
+async function markRows(
+  db: Db,
+  { ledger, flags }: Pick<SqlContext, 'ledger' | 'flags'>,
+  taskIds: readonly string[],
+): Promise<void> {
+  if (taskIds.length === 0) return;
+  // Asked first: an update that finds nothing still costs several times what the question does.
+  const confirmed = await db
+    .selectFrom('task_row')
+    .select('task_id')
+    .where('ledger', '=', ledger)
+    .where('needs_check', '=', 0)
+    .where(isOneOf('task_id', taskIds, flags))
+    .execute();
+  if (confirmed.length === 0) return;
+  const ids = confirmed.map((row) => row.task_id);
   await db
     .updateTable('task_row')
     .set({ needs_check: 1 })
     .where('ledger', '=', ledger)
-    .where('needs_check', '=', 0)
-    .where(isOneOf('task_id', [...changed.tasks], flags))
+    .where(isOneOf('task_id', ids, flags))
     .execute();
 }
 
