@@ -55,10 +55,10 @@ const PAGE = 200;
 /** A row that changes under every attempt is left to the next pass. */
 const MAX_ATTEMPTS = 5;
 
-/** Splits ids into pages. */
-export function pagesOf(taskIds: readonly string[]): readonly (readonly string[])[] {
-  const pages: (readonly string[])[] = [];
-  for (let start = 0; start < taskIds.length; start += PAGE) pages.push(taskIds.slice(start, start + PAGE));
+/** Splits ids, or whatever stands for them, into pages. */
+export function pagesOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  const pages: (readonly Item[])[] = [];
+  for (let start = 0; start < items.length; start += PAGE) pages.push(items.slice(start, start + PAGE));
   return pages;
 }
 

@@ -37,8 +37,8 @@ export async function planPass(
 /** Applies a plan as it is. A row that changed since is reported as failed, not planned anew. */
 export async function applyPlan(context: HealContext, plan: PassPlan): Promise<HealOutcome> {
   const total = { refreshed: [] as string[], failed: [...plan.failed], evidenceMissing: [] as string[] };
-  for (let start = 0; start < plan.heals.length; start += 200) {
-    const outcome = await applyHeals(context, plan.heals.slice(start, start + 200));
+  for (const heals of pagesOf(plan.heals)) {
+    const outcome = await applyHeals(context, heals);
     total.refreshed.push(...outcome.refreshed);
     total.evidenceMissing.push(...outcome.evidenceMissing);
     total.failed.push(

@@ -96,8 +96,8 @@ async function selectOrphans(
   if (live === undefined || live === null) return 'liveness_unknown';
   if (!(await ledger.custody.isReadable())) return 'log_unreadable';
   const candidates = toItems(await ledger.custody.openRuns(), await ledger.custody.pendingInvocations());
-  const alive = await readOrUnknown(live);
-  const spared = recoverable === undefined ? new Set<string>() : await readOrUnknown(recoverable);
+  const alive = await readLiveTasks(live);
+  const spared = recoverable === undefined ? new Set<string>() : await readLiveTasks(recoverable);
   if (alive === null || spared === null) return 'liveness_unknown';
   return candidates.filter((item) => {
     const { task_id: owner } = nameOf(item);
@@ -114,14 +114,6 @@ function toItems(
     ...runs.filter((run) => run.role === 'delegate').map((run): OrphanItem => ({ kind: 'run', run })),
     ...invocations.map((invocation): OrphanItem => ({ kind: 'invocation', invocation })),
   ];
-}
-
-async function readOrUnknown(live: LiveTaskIds | undefined): Promise<ReadonlySet<string> | null> {
-  try {
-    return await readLiveTasks(live);
-  } catch {
-    return null;
-  }
 }
 
 function nameOf(item: OrphanItem): {
