@@ -1,24 +1,9 @@
-import type { WorkerExit } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
-import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import { heldBy, MANAGING_STORES, openDeskWithTask } from '../support/managed.ts';
 
 describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $name', (kind) => {
-  async function deskWithTask(more: { readonly maxRetries?: number } = {}) {
-    const desk = await openDesk(kind);
-    await desk.ledger.tasks.create({ taskId: 't-1', title: 'work', assignee: 'worker', ...more });
-    const exit = async (run: { readonly run_id: string; readonly fence: number }, how: WorkerExit) =>
-      desk.ledger.runs.exited({ taskId: 't-1', runId: run.run_id, fence: run.fence, exit: how });
-    return { desk, ledger: desk.ledger, exit };
-  }
-
-  const heldBy = (run: { readonly run_id: string; readonly fence: number }) => ({
-    taskId: 't-1',
-    runId: run.run_id,
-    fence: run.fence,
-  });
-
   test('U-18 U-31 what nobody holds can be neither reclaimed nor kept alive', async () => {
-    const { ledger } = await deskWithTask();
+    const { ledger } = await openDeskWithTask(kind);
 
     expect(await ledger.runs.reclaim({ taskId: 't-1', runId: 'run-1' })).toMatchObject({
       outcome: 'refused',
@@ -36,7 +21,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('U-19 U-28 failures stay through a claim and are forgotten by a manual reclaim', async () => {
-    const { desk, ledger, exit } = await deskWithTask({ maxRetries: 10 });
+    const { desk, ledger, exit } = await openDeskWithTask(kind, { maxRetries: 10 });
     await exit(await desk.claim('t-1'), { kind: 'signal', signal: 'SIGSEGV' });
     await exit(await desk.claim('t-1'), { kind: 'unknown' });
     const r3 = await desk.claim('t-1');
@@ -55,7 +40,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('U-20 a task that is held is not given to somebody else', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     const r1 = await desk.claim('t-1');
     expect(await ledger.tasks.assign({ taskId: 't-1', assignee: 'other' })).toMatchObject({
       outcome: 'refused',
@@ -72,7 +57,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('U-22 exit code 1 is a crash that counts; 75 is a wait that does not', async () => {
-    const { desk, exit } = await deskWithTask();
+    const { desk, exit } = await openDeskWithTask(kind);
     expect(await exit(await desk.claim('t-1'), { kind: 'code', code: 75 })).toEqual({
       outcome: 'ended',
       task_id: 't-1',
@@ -90,7 +75,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('U-23 three clean exits without a word block a task, waits in between or not', async () => {
-    const { desk, exit } = await deskWithTask();
+    const { desk, exit } = await openDeskWithTask(kind);
     for (const code of [0, 0, 75, 0]) await exit(await desk.claim('t-1'), { kind: 'code', code });
 
     expect(await desk.task('t-1')).toMatchObject({ status: 'blocked', consecutive_failures: 0 });
@@ -102,7 +87,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('U-26 U-29 the breaker trips at the limit of the task, else at that of the ledger', async () => {
-    const { desk, ledger, exit } = await deskWithTask({ maxRetries: 1 });
+    const { desk, ledger, exit } = await openDeskWithTask(kind, { maxRetries: 1 });
     await exit(await desk.claim('t-1'), { kind: 'spawn_failed', error: 'no such program' });
     expect((await desk.events('t-1', 'task.gave_up'))[0]).toMatchObject({
       limit_source: 'task',
@@ -135,7 +120,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('U-33 a task that waits for an open parent is ready once the parent is done', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     const r1 = await desk.claim('t-1');
     await ledger.tasks.create({ taskId: 'parent', title: 'first' });
     await ledger.tasks.link({ taskId: 't-1', parentId: 'parent' });
@@ -162,7 +147,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('U-34 waiting for nothing needs a person, and a loop of it ends in triage', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     await desk.claimAndBlock('t-1', 'dependency');
     expect((await desk.events('t-1', 'task.blocked'))[0]).toMatchObject({
       kind: 'needs_input',
@@ -177,7 +162,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('U-35 U-36 a blocked task stays blocked whatever its parents do', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     await ledger.tasks.create({ taskId: 'held', title: 'held', initial: 'blocked', parents: ['t-1'] });
     await ledger.tasks.complete({ taskId: 't-1', operator: 'ann' });
 
@@ -186,7 +171,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('U-38 a split task waits for its parts, and they for each other', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     await desk.toTriage('t-1');
 
     const split = await ledger.tasks.decompose({
@@ -223,7 +208,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('links in a circle, to oneself and to nobody are refused', async () => {
-    const { ledger } = await deskWithTask();
+    const { ledger } = await openDeskWithTask(kind);
     await ledger.tasks.create({ taskId: 't-2', title: 'second', parents: ['t-1'] });
     await ledger.tasks.create({ taskId: 't-3', title: 'third', parents: ['t-2'] });
 
@@ -254,7 +239,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('a claim without a task gets the oldest of the highest priority, then nothing', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     await ledger.tasks.create({ taskId: 't-2', title: 'urgent', priority: 5 });
     await ledger.tasks.create({ taskId: 't-3', title: 'urgent too', priority: 5 });
 
@@ -273,7 +258,7 @@ describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $
   });
 
   test('a failed and a cancelled task are over, and their rows say why', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     await ledger.tasks.create({ taskId: 't-2', title: 'unwanted' });
     const r1 = await desk.claim('t-1');
 

@@ -1,24 +1,9 @@
-import type { WorkerExit } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
-import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import { heldBy, MANAGING_STORES, openDeskWithTask } from '../support/managed.ts';
 
 describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
-  async function deskWithTask(more: { readonly maxRetries?: number } = {}) {
-    const desk = await openDesk(kind);
-    await desk.ledger.tasks.create({ taskId: 't-1', title: 'work', assignee: 'worker', ...more });
-    const exit = async (run: { readonly run_id: string; readonly fence: number }, how: WorkerExit) =>
-      desk.ledger.runs.exited({ taskId: 't-1', runId: run.run_id, fence: run.fence, exit: how });
-    return { desk, ledger: desk.ledger, exit };
-  }
-
-  const heldBy = (run: { readonly run_id: string; readonly fence: number }) => ({
-    taskId: 't-1',
-    runId: run.run_id,
-    fence: run.fence,
-  });
-
   test('U-02 U-03 a crashed run can neither complete nor block nor extend its successor', async () => {
-    const { desk, ledger, exit } = await deskWithTask();
+    const { desk, ledger, exit } = await openDeskWithTask(kind);
     const r1 = await desk.claim('t-1');
     await exit(r1, { kind: 'code', code: 1 });
     const r2 = await desk.claim('t-1');
@@ -46,7 +31,7 @@ describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
   });
 
   test('U-04 a claim opens one run under a lease', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
 
     const claim = await desk.claim('t-1');
 
@@ -79,7 +64,7 @@ describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
   });
 
   test('U-05 U-06 the summary is the result, and start and completion name one run', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     const r1 = await desk.claim('t-1');
     await ledger.runs.complete({ ...heldBy(r1), result: 'all done' });
 
@@ -92,7 +77,7 @@ describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
   });
 
   test('U-07 U-08 a completion of a task that nobody claimed makes up a run only for what it hands over', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     await ledger.tasks.create({ taskId: 't-2', title: 'bare' });
 
     await ledger.tasks.complete({
@@ -129,7 +114,7 @@ describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
   });
 
   test('U-09 a block of a task that nobody claimed makes up a run for its reason', async () => {
-    const { ledger, desk } = await deskWithTask();
+    const { ledger, desk } = await openDeskWithTask(kind);
 
     await ledger.tasks.block({ taskId: 't-1', reason: 'needs a key', kind: 'needs_input' });
 
@@ -143,7 +128,7 @@ describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
   });
 
   test('W4 an operator completes a task that waits for a person only by force', async () => {
-    const { ledger } = await deskWithTask();
+    const { ledger } = await openDeskWithTask(kind);
     await ledger.tasks.block({ taskId: 't-1', reason: 'which?', kind: 'needs_input' });
 
     expect(await ledger.tasks.complete({ taskId: 't-1', operator: 'ann' })).toMatchObject({
@@ -156,7 +141,7 @@ describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
   });
 
   test('U-10 U-11 an archive ends what runs, makes up nothing, and stays a flag', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     await ledger.tasks.create({ taskId: 't-2', title: 'never begun' });
     const r1 = await desk.claim('t-1');
 
@@ -180,7 +165,7 @@ describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
   });
 
   test('W6 a completed task can still be archived, and nothing else of its row changes', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     await ledger.tasks.complete({ taskId: 't-1', operator: 'ann', result: 'done' });
     const before = await desk.row('t-1');
     desk.clock.advance(60_000);
@@ -192,7 +177,7 @@ describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
   });
 
   test('U-15 U-32 two blocks of one kind in a row need a person', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     await desk.claimAndBlock('t-1', 'capability');
     await ledger.tasks.unblock({ taskId: 't-1' });
     expect(await ledger.runs.list('t-1')).toHaveLength(1);
@@ -220,7 +205,7 @@ describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
   });
 
   test('blocks of different kinds are no loop', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     await desk.claimAndBlock('t-1', 'capability');
     await ledger.tasks.unblock({ taskId: 't-1' });
     await desk.claimAndBlock('t-1', 'transient');
@@ -233,7 +218,7 @@ describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
   });
 
   test('U-17 a reclaim stops a living worker first', async () => {
-    const { desk, ledger } = await deskWithTask();
+    const { desk, ledger } = await openDeskWithTask(kind);
     desk.processes.start(42);
     const r1 = await desk.claim('t-1', { pid: 42 });
 

@@ -6,6 +6,7 @@ import type {
   ManagedTask,
   OpenLedgerOptions,
   RecordedEvent,
+  WorkerExit,
 } from '@custody/ledger';
 import type { OpenStore, StoreKind } from '../contract/stores.ts';
 import { STORES } from '../contract/stores.ts';
@@ -100,4 +101,24 @@ export async function openDesk(kind: StoreKind, options: OpenLedgerOptions = {})
     },
   };
   return desk;
+}
+
+/** What a holder shows with each of its writes. */
+type Held = Pick<Claimed, 'run_id' | 'fence'>;
+
+/** Opens a desk with the task `t-1`, assigned, and a word for how a worker on it ends. */
+export async function openDeskWithTask(kind: StoreKind, more: { readonly maxRetries?: number } = {}) {
+  const desk = await openDesk(kind);
+  await desk.ledger.tasks.create({ taskId: 't-1', title: 'work', assignee: 'worker', ...more });
+  const exit = async (run: Held, how: WorkerExit) => desk.ledger.runs.exited({ ...heldBy(run), exit: how });
+  return { desk, ledger: desk.ledger, exit };
+}
+
+/** The arguments that bind a write to a run of `t-1`. */
+export function heldBy(run: Held): {
+  readonly taskId: string;
+  readonly runId: string;
+  readonly fence: number;
+} {
+  return { taskId: 't-1', runId: run.run_id, fence: run.fence };
 }
