@@ -1,5 +1,7 @@
+import { createReconciler } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
 import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import { rowOf } from '../support/row.ts';
 
 describe.each(MANAGING_STORES)('fences and submits on $name', (kind) => {
   async function failedOver() {
@@ -185,6 +187,27 @@ describe.each(MANAGING_STORES.filter((store) => store.isDurable))('two handles o
       expect(answer).toMatchObject({ outcome: 'refused', reason: 'stale_epoch', offered: 1, current: 2 });
     }
     expect(await old.runs.claim({ holder: 'h' })).toMatchObject({ outcome: 'none', reason: 'stale_epoch' });
+    expect(await desk.everything()).toBe(before);
+  });
+
+  test('X5 a handle of an older epoch appends nothing, heals nothing, moves no cursor and leads nobody', async () => {
+    const desk = await openDesk(kind);
+    const old = await desk.another();
+    await old.append([{ type: 'run.started', run_id: 'r-1', task_id: 't-1' }]);
+    await old.rows.put([rowOf('t-1', { status: 'failed' })]);
+    const healer = createReconciler(old);
+    await desk.ledger.raiseEpoch('failover');
+    const before = await desk.everything();
+    const stale = { code: 'stale_epoch', offered: 1, current: 2 };
+
+    await expect(old.append([{ type: 'run.started', run_id: 'r-2', task_id: 't-1' }])).rejects.toMatchObject(
+      stale,
+    );
+    await expect(old.rows.put([rowOf('t-2', { status: 'failed' })])).rejects.toMatchObject(stale);
+    await expect(healer.backfill()).rejects.toMatchObject(stale);
+    await expect(old.state.save('cursor', { seq: 1 })).rejects.toMatchObject(stale);
+    await expect(old.leaders.tryLead('sweep', 'old', 1000)).rejects.toMatchObject(stale);
+    await expect(old.raiseEpoch('back again')).rejects.toMatchObject(stale);
     expect(await desk.everything()).toBe(before);
   });
 });

@@ -26,6 +26,7 @@ const BY_ERROR_CODE: ReadonlyMap<string, ExitCode> = new Map([
   ['invalid_option', EXIT.usage],
   ['not_supported', EXIT.usage],
   ['row_frozen', EXIT.refused],
+  ['stale_epoch', EXIT.refused],
   ['journal_conflict', EXIT.refused],
   ['busy', EXIT.busy],
 ]);

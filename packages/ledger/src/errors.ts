@@ -96,6 +96,25 @@ export class BusyError extends LedgerError {
   readonly code = 'busy';
 }
 
+/** Another writer has taken the ledger over: this handle belongs to an older epoch, and wrote nothing. */
+export class StaleEpochError extends LedgerError {
+  override readonly name = 'StaleEpochError';
+  readonly code = 'stale_epoch';
+  /** The epoch of this handle. */
+  readonly offered: number;
+  /** The ledger's. */
+  readonly current: number;
+
+  constructor(offered: number, current: number) {
+    super(`another writer has taken over the ledger: its epoch is ${current}, this writer's is ${offered}`, {
+      hint: 'Stop this writer; one that is to write now opens the ledger anew.',
+      facts: { offered, current },
+    });
+    this.offered = offered;
+    this.current = current;
+  }
+}
+
 /** An argument that no store can make sense of (a URL, an option). */
 export class UsageError extends LedgerError {
   override readonly name = 'UsageError';

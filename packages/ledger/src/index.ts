@@ -86,6 +86,7 @@ export {
   JournalError,
   LedgerError,
   RowFrozenError,
+  StaleEpochError,
   StoreError,
   UsageError,
 } from './errors.ts';

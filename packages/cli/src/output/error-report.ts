@@ -1,5 +1,5 @@
 import type { ExitCode } from '../exit-code.ts';
-import { exitCodeOf } from '../exit-code.ts';
+import { EXIT, exitCodeOf } from '../exit-code.ts';
 import { printable, valueText } from './printable.ts';
 
 /** An error as it is printed. */
@@ -30,8 +30,10 @@ export function toErrorReport(error: unknown): ErrorReport {
   };
 }
 
-/** The `--json` form: one object under `error`. Code, message and hint can't be hidden by a fact. */
-export function errorJson({ code, message, hint, facts }: ErrorReport): string {
+/** The `--json` form: one object under `error`, or a refusal. Code, message and hint can't be hidden by a fact. */
+export function errorJson({ code, message, hint, facts, exitCode }: ErrorReport): string {
+  if (exitCode === EXIT.refused)
+    return JSON.stringify({ ...facts, message, hint, outcome: 'refused', reason: code });
   return JSON.stringify({ error: { ...facts, code, message, hint } });
 }
 

@@ -5,6 +5,7 @@ import type { Clock, NewId } from '../../ports/clock.ts';
 import type { LeaderStore } from '../../ports/leader-store.ts';
 import type { LedgerStore } from '../../ports/ledger-store.ts';
 import { sqlLeaderStore } from '../sql/sql-small-stores.ts';
+import { lockedSession } from '../sql/write-transaction.ts';
 import { recoverEvidence } from './heal-intents.ts';
 import { INDEX_SCHEMA } from './index-tables.ts';
 import type { JsonlContext } from './jsonl-context.ts';
@@ -113,7 +114,10 @@ async function settleLeftovers(context: JsonlContext): Promise<void> {
 function jsonlLeaderStore(context: JsonlContext): LeaderStore {
   const ask = <T>(work: (store: LeaderStore) => Promise<T>): Promise<T> => {
     assertWritable(context);
-    return context.index.writeTables((tables) => work(sqlLeaderStore(tables, context.clock)));
+    return context.index.writeTables((tables) =>
+      // Nobody takes a data root over: whoever can write its files may.
+      work(sqlLeaderStore({ ...tables, session: lockedSession(context.clock, null) })),
+    );
   };
   return {
     tryLead: async (name, holder, ttlMs) => ask((store) => store.tryLead(name, holder, ttlMs)),

@@ -1,6 +1,6 @@
 import { GENESIS_HASH } from '../../core/event-hash.ts';
 import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/ledger-store.ts';
-import { readHead } from '../sql/sql-event-store.ts';
+import { readHead } from '../sql/read-head.ts';
 import { noteConflictingVerdicts } from '../sql/sql-verify.ts';
 import type { Segment } from './chain-view.ts';
 import { viewChain } from './chain-view.ts';

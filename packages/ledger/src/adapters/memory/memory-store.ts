@@ -10,34 +10,62 @@ import { memoryCustodyReader } from './memory-custody-reader.ts';
 import type { MemoryLog } from './memory-event-store.ts';
 import { memoryEventStore } from './memory-event-store.ts';
 import { memoryManagedStore } from './memory-managed-store.ts';
+import type { RowSlots } from './memory-task-rows.ts';
 import { memoryTaskRows } from './memory-task-rows.ts';
 import { verifyMemory } from './memory-verify.ts';
 
-/** A ledger that lives as long as its process: the reference of the contract suite, and the double in tests. */
-export function memoryStore(options: { readonly clock: Clock; readonly newId: NewId }): LedgerStore {
-  const log: MemoryLog = {
-    stored: [] as StoredEvent[],
-    byId: new Map<string, RecordedEvent>(),
-    fold: new CustodyFold(),
-    managed: new ManagedFold(),
-    epoch: 1,
-    incarnation: options.newId(),
-    waiters: new Set(),
-    onTouched: () => undefined,
-    onManaged: () => undefined,
+type LeaderLeases = Map<string, { holder: string; fence: number; expiresAt: number }>;
+
+/** What the handles on one memory ledger share, as the handles on a file share the file. */
+export interface MemoryPlace {
+  readonly log: MemoryLog;
+  readonly slots: RowSlots;
+  readonly documents: Map<string, string>;
+  readonly leaders: LeaderLeases;
+}
+
+/** A place for a new memory ledger; it lives as long as somebody keeps it. */
+export function memoryPlace(newId: NewId): MemoryPlace {
+  return {
+    log: {
+      stored: [] as StoredEvent[],
+      byId: new Map<string, RecordedEvent>(),
+      fold: new CustodyFold(),
+      managed: new ManagedFold(),
+      epoch: 1,
+      incarnation: newId(),
+      waiters: new Set(),
+      onTouched: () => undefined,
+      onManaged: () => undefined,
+    },
+    slots: new Map(),
+    documents: new Map(),
+    leaders: new Map(),
   };
+}
+
+/** A ledger that lives as long as its process: the reference of the contract suite, and the double in tests. */
+export function memoryStore(options: {
+  readonly clock: Clock;
+  readonly newId: NewId;
+  /** Where another handle left it. @default a new one */
+  readonly place?: MemoryPlace | undefined;
+}): LedgerStore {
+  const isNew = options.place === undefined;
+  const { log, slots, documents, leaders } = options.place ?? memoryPlace(options.newId);
   const events = memoryEventStore(log, options.clock, options.newId);
   const rows = memoryTaskRows(log, {
+    slots,
     clock: options.clock,
     appendEvidence: async (event) => {
       await events.append([{ events: [event] }]);
     },
   });
-  const state = memoryStateStore();
+  const state = memoryStateStore(documents);
   return {
     kind: 'memory',
     url: 'memory:',
-    created: true,
+    created: isNew,
     schemaVersion: 1,
     events,
     rows,
@@ -45,7 +73,7 @@ export function memoryStore(options: { readonly clock: Clock; readonly newId: Ne
     scan: memorySettleScan(log),
     state,
     managed: memoryManagedStore({ log, rows, state, ...options }),
-    leaders: memoryLeaderStore(options.clock),
+    leaders: memoryLeaderStore(leaders, options.clock),
     verify: async (request) => verifyMemory(log, request),
     close: async () => undefined,
   };
@@ -80,8 +108,7 @@ function validPosition(log: MemoryLog, position: JsonObject | null): number {
   return seq >= 0 && seq <= log.stored.length ? seq : 0;
 }
 
-function memoryStateStore(): StateStore {
-  const documents = new Map<string, string>();
+function memoryStateStore(documents: Map<string, string>): StateStore {
   return {
     load: async (name) => {
       const text = documents.get(name);
@@ -93,8 +120,7 @@ function memoryStateStore(): StateStore {
   };
 }
 
-function memoryLeaderStore(clock: Clock): LeaderStore {
-  const leases = new Map<string, { holder: string; fence: number; expiresAt: number }>();
+function memoryLeaderStore(leases: LeaderLeases, clock: Clock): LeaderStore {
   return {
     tryLead: async (name, holder, ttlMs) => {
       const now = clock.now();

@@ -19,12 +19,19 @@ interface Slot {
   needsCheck: boolean;
 }
 
+/** Every row by its task. */
+export type RowSlots = Map<string, Slot>;
+
 /** Rows in a map; a row and its evidence change together because nothing awaits in between. */
 export function memoryTaskRows(
   log: MemoryLog,
-  options: { readonly clock: Clock; readonly appendEvidence: (event: NewEvent) => Promise<void> },
+  options: {
+    readonly slots: RowSlots;
+    readonly clock: Clock;
+    readonly appendEvidence: (event: NewEvent) => Promise<void>;
+  },
 ): OwnTaskRows {
-  const slots = new Map<string, Slot>();
+  const { slots } = options;
   log.onTouched = (taskIds) => {
     for (const id of taskIds) {
       const slot = slots.get(id);

@@ -1,8 +1,10 @@
 import type { Decision } from '../../core/managed/decision.ts';
+import { refuse } from '../../core/managed/decision.ts';
 import type { ManagedScope, ScopeRequest } from '../../core/managed/scope.ts';
-import { InvalidEventError } from '../../errors.ts';
+import { InvalidEventError, StaleEpochError } from '../../errors.ts';
 import type { Decided } from '../../ports/managed-store.ts';
-import type { Db, SqlContext } from './tables.ts';
+import type { WritableContext, WriteTurn } from './write-transaction.ts';
+import { inWriteTransaction } from './write-transaction.ts';
 
 /** A decision that waits for the write lock. */
 export interface PendingDecision {
@@ -25,13 +27,16 @@ const MAX_PER_COMMIT = 100;
  * before it wrote. While a transaction runs, newcomers gather; nobody is answered before the commit.
  */
 export class DecisionQueue {
-  readonly #context: SqlContext;
-  readonly #decideIn: (db: Db, pending: PendingDecision) => Promise<Decided>;
+  readonly #context: WritableContext;
+  readonly #decideIn: (turn: WriteTurn, pending: PendingDecision) => Promise<Decided>;
   readonly #waiting: Waiting[] = [];
   /** Null while nothing is carried out. */
   #running: Promise<void> | null = null;
 
-  constructor(context: SqlContext, decideIn: (db: Db, pending: PendingDecision) => Promise<Decided>) {
+  constructor(
+    context: WritableContext,
+    decideIn: (turn: WriteTurn, pending: PendingDecision) => Promise<Decided>,
+  ) {
     this.#context = context;
     this.#decideIn = decideIn;
   }
@@ -56,23 +61,24 @@ export class DecisionQueue {
       const outcomes = await this.#carryOut(batch);
       for (const [index, item] of batch.entries()) settle(item, outcomes[index]);
     } catch (error) {
-      if (batch.length > 1) for (const item of batch) await this.#commit([item]);
+      if (error instanceof StaleEpochError) for (const item of batch) item.resolve(refusedAsStale(error));
+      else if (batch.length > 1) for (const item of batch) await this.#commit([item]);
       else batch[0]?.reject(error);
     }
   }
 
   #carryOut(batch: readonly Waiting[]): Promise<readonly Outcome[]> {
-    return this.#context.writer.transaction().execute(async (db) => {
+    return inWriteTransaction(this.#context, async (turn) => {
       const outcomes: Outcome[] = [];
-      for (const item of batch) outcomes.push(await this.#one(db, item));
+      for (const item of batch) outcomes.push(await this.#one(turn, item));
       return outcomes;
     });
   }
 
   /** An event that can't be is found before anything of its decision is written: the others stand. */
-  async #one(db: Db, item: Waiting): Promise<Outcome> {
+  async #one(turn: WriteTurn, item: Waiting): Promise<Outcome> {
     try {
-      return { decided: await this.#decideIn(db, item) };
+      return { decided: await this.#decideIn(turn, item) };
     } catch (error) {
       if (error instanceof InvalidEventError) return { error };
       throw error;
@@ -84,4 +90,8 @@ function settle(item: Waiting, outcome: Outcome | undefined): void {
   if (outcome === undefined) item.reject(new Error('the store left a decision unanswered'));
   else if ('error' in outcome) item.reject(outcome.error);
   else item.resolve(outcome.decided);
+}
+
+function refusedAsStale({ offered, current }: StaleEpochError): Decided {
+  return { outcome: 'refused', refusal: refuse('stale_epoch', { offered, current }).refusal };
 }

@@ -3,54 +3,54 @@ import { planAppend } from '../../core/append-plan.ts';
 import { toAppendResult } from '../../core/append-result.ts';
 import type { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { NewEvent, RecordedEvent, StoredEvent } from '../../core/recorded-event.ts';
-import { InvalidEventError, StoreError } from '../../errors.ts';
-import type { Clock, NewId } from '../../ports/clock.ts';
+import { InvalidEventError } from '../../errors.ts';
+import type { NewId } from '../../ports/clock.ts';
 import type { AppendOutcome, EventQuery, EventStore, Head } from '../../ports/event-store.ts';
 import { writeRows } from './bulk-write.ts';
 import { isOneOf } from './key-list.ts';
+import { readHead } from './read-head.ts';
 import { toEventRow, toStoredEvent } from './records.ts';
 import { loadFold, saveFold } from './sql-fold.ts';
 import { loadManagedFold, saveManagedFold } from './sql-managed-fold.ts';
 import type { Db, SqlContext } from './tables.ts';
+import type { WritableContext, WriteTurn } from './write-transaction.ts';
+import { inWriteTransaction } from './write-transaction.ts';
 
 /** Events of one page of a read. */
 const PAGE = 1000;
 
 /** The log in a table; each append is one transaction with everything that follows from it. */
-export function sqlEventStore(context: SqlContext, clock: Clock, newId: NewId): EventStore {
+export function sqlEventStore(context: WritableContext, newId: NewId): EventStore {
   return {
     append: (requests) =>
-      context.writer
-        .transaction()
-        .execute((db) => appendInTransaction(db, context, { requests, clock, newId })),
-    read: (query) => readPages(context, query),
+      inWriteTransaction(context, (turn) => appendInTransaction(turn, context, { requests, newId })),
+    read: (query) => readEvents(context, query),
     head: () => readHead(context.reader, context.ledger),
   };
 }
 
-/** What is appended, and with which time and ids. */
+/** What is appended, and with which ids. */
 interface AppendInput {
   readonly requests: readonly AppendRequest[];
-  readonly clock: Clock;
   readonly newId: NewId;
   /** Managed tasks that the caller has loaded already. */
   readonly managed?: ManagedFold;
 }
 
-/** Appends inside a transaction that has the write lock; the caller commits. */
+/** Appends inside a write transaction, and moves its head; the caller commits. */
 export async function appendInTransaction(
-  db: Db,
+  turn: WriteTurn,
   context: SqlContext,
-  { requests, clock, newId, managed }: AppendInput,
+  { requests, newId, managed }: AppendInput,
 ): Promise<readonly AppendOutcome[]> {
-  const head = await readHead(db, context.ledger);
+  const { db, head } = turn;
   const events = requests.flatMap((request) => request.events);
   const known = await knownEvents(db, context, events);
   const fold = await loadFold(db, context, events);
   const managedFold = managed ?? (await loadManagedFold(db, context, events));
   const plan = planAppend(requests, {
     head,
-    recordedAt: new Date(clock.now()).toISOString(),
+    recordedAt: new Date(turn.now).toISOString(),
     known,
     fold,
     managed: managedFold,
@@ -61,25 +61,11 @@ export async function appendInTransaction(
     await saveFold(db, context, fold);
     if (managedFold !== null) await saveManagedFold(db, context, managedFold);
     await moveHead(db, context, plan.stored);
+    turn.head = { ...head, ...placeOfLast(plan.stored) };
   }
   return plan.outcomes.map((outcome) =>
     outcome instanceof InvalidEventError ? outcome : toAppendResult(outcome.events),
   );
-}
-
-/** Where the log stands. */
-export async function readHead(db: Db, ledger: string): Promise<Head> {
-  const row = await db
-    .selectFrom('ledger_head')
-    .select(['seq', 'hash', 'epoch', 'incarnation'])
-    .where('ledger', '=', ledger)
-    .executeTakeFirst();
-  if (row === undefined) {
-    throw new StoreError('store_corrupt', `the ledger ${ledger} has no head`, {
-      hint: 'Run `custody verify`; restore from a backup if it fails.',
-    });
-  }
-  return row;
 }
 
 /** The events that the ledger holds under the ids that these give. */
@@ -113,16 +99,17 @@ export async function insertEvents(
 
 /** Puts the head behind the newest event. */
 export async function moveHead(db: Db, context: SqlContext, stored: readonly StoredEvent[]): Promise<void> {
-  const last = stored.at(-1)?.event;
-  if (last === undefined) return;
-  await db
-    .updateTable('ledger_head')
-    .set({ seq: last.seq, hash: last.hash })
-    .where('ledger', '=', context.ledger)
-    .execute();
+  if (stored.length === 0) return;
+  await db.updateTable('ledger_head').set(placeOfLast(stored)).where('ledger', '=', context.ledger).execute();
 }
 
-async function* readPages(context: SqlContext, query: EventQuery): AsyncGenerator<StoredEvent, void> {
+function placeOfLast(stored: readonly StoredEvent[]): Partial<Pick<Head, 'seq' | 'hash'>> {
+  const last = stored.at(-1)?.event;
+  return last === undefined ? {} : { seq: last.seq, hash: last.hash };
+}
+
+/** Streams events in pages. */
+export async function* readEvents(context: SqlContext, query: EventQuery): AsyncGenerator<StoredEvent, void> {
   let after = query.after ?? 0;
   let left = query.limit ?? Number.POSITIVE_INFINITY;
   while (left > 0) {

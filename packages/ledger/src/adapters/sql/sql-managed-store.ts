@@ -1,51 +1,41 @@
 import { compareCodePoints } from '../../core/json.ts';
 import type { Decision } from '../../core/managed/decision.ts';
-import { refuse } from '../../core/managed/decision.ts';
 import { restampEvents } from '../../core/managed/restamp.ts';
 import { parseNewEvent } from '../../core/parse-event.ts';
 import type { NewEvent } from '../../core/recorded-event.ts';
 import { InvalidEventError } from '../../errors.ts';
-import type { Clock, NewId } from '../../ports/clock.ts';
+import type { NewId } from '../../ports/clock.ts';
 import type { CommitSignal } from '../../ports/commit-signal.ts';
 import type { Decided, ManagedStore, RaisedEpoch } from '../../ports/managed-store.ts';
 import type { PendingDecision } from './decision-queue.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { toLease } from './managed-records.ts';
-import { appendInTransaction, readHead } from './sql-event-store.ts';
+import { appendInTransaction } from './sql-event-store.ts';
 import { saveLeases } from './sql-managed-fold.ts';
 import type { SqlScope } from './sql-managed-scope.ts';
 import { loadScope } from './sql-managed-scope.ts';
 import { listQuestions } from './sql-questions.ts';
 import type { Db, SqlContext } from './tables.ts';
+import type { WritableContext, WriteTurn } from './write-transaction.ts';
+import { inWriteTransaction } from './write-transaction.ts';
 
 /** What managed tasks in tables rest on. */
 export interface SqlManagedOptions {
-  readonly clock: Clock;
   readonly newId: NewId;
-  /** The epoch when this handle was opened; it may write as long as that is the ledger's. */
-  readonly epoch: number;
   readonly commits: CommitSignal;
 }
 
 /** Managed tasks in tables; a decision is made and written under the write lock. */
-export function sqlManagedStore(context: SqlContext, options: SqlManagedOptions): ManagedStore {
-  const { reader, writer, ledger } = context;
-  const { clock, newId } = options;
-  let epoch = options.epoch;
+export function sqlManagedStore(context: WritableContext, options: SqlManagedOptions): ManagedStore {
+  const { reader, ledger, session } = context;
+  const { newId } = options;
 
-  async function decideIn(db: Db, { request, decision }: PendingDecision): Promise<Decided> {
-    const now = clock.now();
-    const head = await readHead(db, ledger);
-    if (head.epoch !== epoch)
-      return {
-        outcome: 'refused',
-        refusal: refuse('stale_epoch', { offered: epoch, current: head.epoch }).refusal,
-      };
-    const loaded = await loadScope(db, context, { request, now });
+  async function decideIn(turn: WriteTurn, { request, decision }: PendingDecision): Promise<Decided> {
+    const loaded = await loadScope(turn.db, context, { request, now: turn.now });
     const decided = decision(loaded.scope);
     if (decided.kind === 'refused') return { outcome: 'refused', refusal: decided.refusal };
-    const seqs = await write(db, context, { events: decided.events, loaded, newId });
-    await beat(db, context, { decided, loaded });
+    const seqs = await write(turn, context, { events: decided.events, loaded, newId });
+    await beat(turn.db, context, { decided, loaded });
     return { outcome: 'decided', seqs, after: loaded.scope, answer: decided.answer ?? {} };
   }
 
@@ -58,7 +48,7 @@ export function sqlManagedStore(context: SqlContext, options: SqlManagedOptions)
     read: (request) =>
       reader
         .transaction()
-        .execute(async (db) => (await loadScope(db, context, { request, now: clock.now() })).scope),
+        .execute(async (db) => (await loadScope(db, context, { request, now: await session.now(db) })).scope),
     questions: (filter) => listQuestions(reader, context, filter),
     runningTaskIds: async () => {
       const rows = await reader
@@ -70,15 +60,15 @@ export function sqlManagedStore(context: SqlContext, options: SqlManagedOptions)
       return rows.map((row) => row.task_id).sort(compareCodePoints);
     },
     raiseEpoch: async (reason) => {
-      const raised = await writer.transaction().execute((db) => raise(db, context, { reason, clock, newId }));
-      epoch = raised.epoch;
+      const raised = await inWriteTransaction(context, (turn) => raise(turn, context, { reason, newId }));
+      session.epoch = raised.epoch;
       return raised;
     },
   };
 }
 
 async function write(
-  db: Db,
+  turn: WriteTurn,
   context: SqlContext,
   {
     events,
@@ -88,10 +78,8 @@ async function write(
 ): Promise<readonly number[]> {
   if (events.length === 0) return [];
   const checked = events.map((event, index) => parseNewEvent(event, index, 'ledger'));
-  const clock = { now: () => loaded.scope.now };
-  const [outcome] = await appendInTransaction(db, context, {
+  const [outcome] = await appendInTransaction(turn, context, {
     requests: [{ events: checked }],
-    clock,
     newId,
     managed: loaded.fold,
   });
@@ -114,11 +102,12 @@ async function beat(
 }
 
 async function raise(
-  db: Db,
+  turn: WriteTurn,
   context: SqlContext,
-  { reason, clock, newId }: { readonly reason: string; readonly clock: Clock; readonly newId: NewId },
+  { reason, newId }: { readonly reason: string; readonly newId: NewId },
 ): Promise<RaisedEpoch> {
-  const epoch = (await readHead(db, context.ledger)).epoch + 1;
+  const { db } = turn;
+  const epoch = turn.head.epoch + 1;
   await db.updateTable('ledger_head').set({ epoch }).where('ledger', '=', context.ledger).execute();
   const rows = await db
     .selectFrom('lease')
@@ -128,6 +117,7 @@ async function raise(
     .orderBy('task_id')
     .execute();
   const events = restampEvents(rows.map(toLease), { epoch, reason });
-  await appendInTransaction(db, context, { requests: [{ events }], clock, newId });
+  turn.head = { ...turn.head, epoch };
+  await appendInTransaction(turn, context, { requests: [{ events }], newId });
   return { epoch, restamped: rows.map((row) => row.task_id) };
 }

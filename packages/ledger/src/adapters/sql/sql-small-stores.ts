@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { LeaderStore, Leadership } from '../../ports/leader-store.ts';
 import type { SettleScan, SettleScanResult, StateStore } from '../../ports/settle-scan.ts';
-import { readHead } from './sql-event-store.ts';
+import { readHead } from './read-head.ts';
 import type { Db, SqlContext } from './tables.ts';
+import type { WritableContext } from './write-transaction.ts';
+import { inWriteTransaction } from './write-transaction.ts';
 
 /** Settles looked at in one scan; more wait for the next, so that no pass holds the process for long. */
 const SCAN_LIMIT = 10_000;
@@ -66,7 +67,8 @@ async function validPosition(
 }
 
 /** Documents in a table. */
-export function sqlStateStore({ reader, writer, ledger }: SqlContext): StateStore {
+export function sqlStateStore(context: WritableContext): StateStore {
+  const { reader, ledger } = context;
   return {
     load: async (name) => {
       const row = await reader
@@ -79,7 +81,7 @@ export function sqlStateStore({ reader, writer, ledger }: SqlContext): StateStor
     },
     save: async (name, value) => {
       const document = JSON.stringify(value);
-      await writer.transaction().execute((db) =>
+      await inWriteTransaction(context, ({ db }) =>
         db
           .insertInto('state_document')
           .values({ ledger, name, document })
@@ -91,22 +93,21 @@ export function sqlStateStore({ reader, writer, ledger }: SqlContext): StateStor
 }
 
 /** Leadership as a lease row that is never deleted. */
-export function sqlLeaderStore({ writer, ledger }: SqlContext, clock: Clock): LeaderStore {
+export function sqlLeaderStore(context: WritableContext): LeaderStore {
+  const { ledger } = context;
   return {
     tryLead: (name, holder, ttlMs) =>
-      writer.transaction().execute((db) => lead(db, { ledger, name, holder, ttlMs, now: clock.now() })),
+      inWriteTransaction(context, ({ db, now }) => lead(db, { ledger, name, holder, ttlMs, now })),
     resign: async (name, holder) => {
-      await writer
-        .transaction()
-        .execute((db) =>
-          db
-            .updateTable('leader')
-            .set({ holder: '', expires_at_ms: 0 })
-            .where('ledger', '=', ledger)
-            .where('name', '=', name)
-            .where('holder', '=', holder)
-            .execute(),
-        );
+      await inWriteTransaction(context, ({ db }) =>
+        db
+          .updateTable('leader')
+          .set({ holder: '', expires_at_ms: 0 })
+          .where('ledger', '=', ledger)
+          .where('name', '=', name)
+          .where('holder', '=', holder)
+          .execute(),
+      );
     },
   };
 }

@@ -10,8 +10,8 @@ import {
   splitRow,
   withLiveFields,
 } from '../../core/task-row.ts';
-import { InvalidEventError } from '../../errors.ts';
-import type { Clock, NewId } from '../../ports/clock.ts';
+import { InvalidEventError, StaleEpochError } from '../../errors.ts';
+import type { NewId } from '../../ports/clock.ts';
 import type {
   ConfirmedRow,
   LoadedRow,
@@ -23,18 +23,14 @@ import type {
 import { isOneOf } from './key-list.ts';
 import { appendInTransaction } from './sql-event-store.ts';
 import type { Db, SqlContext } from './tables.ts';
+import type { WritableContext, WriteTurn } from './write-transaction.ts';
+import { inWriteTransaction } from './write-transaction.ts';
 
 const PAGE = 500;
 
-/** Time and ids for what the rows append. */
-export interface RowEnvironment {
-  readonly clock: Clock;
-  readonly newId: NewId;
-}
-
 /** Rows in a table: frozen and live parts apart, row and evidence in one transaction. */
-export function sqlTaskRows(context: SqlContext, environment: RowEnvironment): OwnTaskRows {
-  const { reader, writer, ledger } = context;
+export function sqlTaskRows(context: WritableContext, newId: NewId): OwnTaskRows {
+  const { reader, ledger } = context;
   return {
     load: (taskId) => loadRow(reader, ledger, taskId),
     loadMany: (taskIds) => loadRows(reader, context, taskIds),
@@ -49,8 +45,8 @@ export function sqlTaskRows(context: SqlContext, environment: RowEnvironment): O
         .execute();
       return rows.map((row) => row.task_id).sort(compareCodePoints);
     },
-    update: (updates) => updateRows(context, environment, updates),
-    confirm: (rows) => writer.transaction().execute((db) => confirmRows(db, ledger, rows)),
+    update: (updates) => updateRows(context, newId, updates),
+    confirm: (rows) => inWriteTransaction(context, ({ db }) => confirmRows(db, ledger, rows)),
     count: async () => {
       const row = await reader
         .selectFrom('task_row')
@@ -60,12 +56,10 @@ export function sqlTaskRows(context: SqlContext, environment: RowEnvironment): O
       return Number(row.count);
     },
     put: (rows) =>
-      writer.transaction().execute(async (db) => {
+      inWriteTransaction(context, async ({ db, now }) => {
         const results: RowPutResult[] = [];
         for (const row of rows)
-          results.push(
-            await putRow(db, { ledger, now: new Date(environment.clock.now()).toISOString() }, row),
-          );
+          results.push(await putRow(db, { ledger, now: new Date(now).toISOString() }, row));
         return results;
       }),
     list: (query) => listRows(context, query),
@@ -110,28 +104,28 @@ function toLoaded(row: RowParts & { readonly task_id: string; readonly version: 
 
 /** One transaction for all; if it fails, each alone, so that one bad row never stops the others. */
 async function updateRows(
-  context: SqlContext,
-  environment: RowEnvironment,
+  context: WritableContext,
+  newId: NewId,
   updates: readonly RowUpdate[],
 ): Promise<readonly RowUpdateResult[]> {
   try {
-    return await context.writer
-      .transaction()
-      .execute((db) => updateAll(db, context, { environment, updates }));
+    return await inWriteTransaction(context, (turn) => updateAll(turn, context, { newId, updates }));
   } catch (error) {
+    if (error instanceof StaleEpochError) throw error;
     if (updates.length === 1)
       return [{ outcome: 'failed', error: error instanceof Error ? error : new Error(String(error)) }];
     const results: RowUpdateResult[] = [];
-    for (const update of updates) results.push(...(await updateRows(context, environment, [update])));
+    for (const update of updates) results.push(...(await updateRows(context, newId, [update])));
     return results;
   }
 }
 
 async function updateAll(
-  db: Db,
+  turn: WriteTurn,
   context: SqlContext,
-  { environment, updates }: { readonly environment: RowEnvironment; readonly updates: readonly RowUpdate[] },
+  { newId, updates }: { readonly newId: NewId; readonly updates: readonly RowUpdate[] },
 ): Promise<readonly RowUpdateResult[]> {
+  const { db } = turn;
   const ids = updates.map((update) => update.task_id);
   const stored = new Map((await readParts(db, context, ids)).map((row) => [row.task_id, row]));
   const facts = await db
@@ -153,9 +147,9 @@ async function updateAll(
     stored.set(update.task_id, await writeLive(db, context.ledger, { update, row }));
   }
   if (written.length === 0) return results;
-  const outcomes = await appendInTransaction(db, context, {
+  const outcomes = await appendInTransaction(turn, context, {
     requests: [{ events: written.map((update) => update.evidence) }],
-    ...environment,
+    newId,
   });
   for (const outcome of outcomes) if (outcome instanceof InvalidEventError) throw outcome;
   return results;

@@ -5,7 +5,7 @@ import { isJsonObject } from '../../core/json.ts';
 import { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { RecordedEvent } from '../../core/recorded-event.ts';
 import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/ledger-store.ts';
-import { readHead } from './sql-event-store.ts';
+import { readHead } from './read-head.ts';
 import { compareManagedTables } from './sql-managed-rebuild.ts';
 import { compareTables } from './sql-rebuild.ts';
 import type { Db, SqlContext } from './tables.ts';

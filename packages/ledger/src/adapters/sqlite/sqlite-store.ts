@@ -1,13 +1,16 @@
 import { GENESIS_HASH } from '../../core/event-hash.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
 import type { LedgerStore } from '../../ports/ledger-store.ts';
+import { readHead } from '../sql/read-head.ts';
 import { sqlCustodyReader } from '../sql/sql-custody-reader.ts';
-import { readHead, sqlEventStore } from '../sql/sql-event-store.ts';
+import { sqlEventStore } from '../sql/sql-event-store.ts';
 import { sqlManagedStore } from '../sql/sql-managed-store.ts';
 import { sqlLeaderStore, sqlSettleScan, sqlStateStore } from '../sql/sql-small-stores.ts';
 import { sqlTaskRows } from '../sql/sql-task-rows.ts';
 import { verifySql } from '../sql/sql-verify.ts';
 import type { SqlContext } from '../sql/tables.ts';
+import type { WritableContext } from '../sql/write-transaction.ts';
+import { lockedSession } from '../sql/write-transaction.ts';
 import type { Durability } from './open-sqlite.ts';
 import { openSqlite, SQLITE_SCHEMA_VERSION } from './open-sqlite.ts';
 import { sqliteCommitSignal } from './sqlite-commit-signal.ts';
@@ -40,26 +43,29 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<LedgerSt
         .execute();
     },
   });
-  const context: SqlContext = {
+  const tables: SqlContext = {
     writer: handles.writer,
     reader: handles.reader,
     ledger: SQLITE_LEDGER,
     flags: { keyList: 'json_each' },
+  };
+  const context: WritableContext = {
+    ...tables,
+    session: lockedSession(options.clock, await epochAtOpen(tables)),
   };
   return {
     kind: 'sqlite',
     url: `sqlite:${options.path}`,
     created: handles.created,
     schemaVersion: SQLITE_SCHEMA_VERSION,
-    events: sqlEventStore(context, options.clock, options.newId),
+    events: sqlEventStore(context, options.newId),
     custody: sqlCustodyReader(context),
-    rows: sqlTaskRows(context, options),
+    rows: sqlTaskRows(context, options.newId),
     scan: sqlSettleScan(context),
     state: sqlStateStore(context),
-    leaders: sqlLeaderStore(context, options.clock),
+    leaders: sqlLeaderStore(context),
     managed: sqlManagedStore(context, {
-      ...options,
-      epoch: await epochAtOpen(context),
+      newId: options.newId,
       commits: sqliteCommitSignal(context.reader),
     }),
     verify: (request) => verifySql(context, request),

@@ -1,0 +1,18 @@
+import { StoreError } from '../../errors.ts';
+import type { Head } from '../../ports/event-store.ts';
+import type { Db } from './tables.ts';
+
+/** Where the log stands. */
+export async function readHead(db: Db, ledger: string): Promise<Head> {
+  const row = await db
+    .selectFrom('ledger_head')
+    .select(['seq', 'hash', 'epoch', 'incarnation'])
+    .where('ledger', '=', ledger)
+    .executeTakeFirst();
+  if (row === undefined) {
+    throw new StoreError('store_corrupt', `the ledger ${ledger} has no head`, {
+      hint: 'Run `custody verify`; restore from a backup if it fails.',
+    });
+  }
+  return row;
+}
