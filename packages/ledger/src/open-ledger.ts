@@ -1,3 +1,4 @@
+import type { MemoryPlace } from './adapters/memory/memory-store.ts';
 import { memoryStore } from './adapters/memory/memory-store.ts';
 import { linuxProcesses } from './adapters/process/linux-processes.ts';
 import { systemClock, systemNewId } from './adapters/system.ts';
@@ -20,6 +21,8 @@ export interface OpenLedgerOptions {
   readonly newId?: NewId;
   /** The processes of this host, for reclaims and sweeps. @default those that /proc shows */
   readonly processes?: ProcessControl;
+  /** The place of a `memory:` ledger that another handle has open or had. @default a new, empty one */
+  readonly memory?: MemoryPlace;
   /** Hears of every time that a JSONL store reads its whole log, which only a new or doubtful index makes it do. */
   readonly onReplay?: () => void;
 }
@@ -31,6 +34,24 @@ export interface OpenLedgerOptions {
  * @throws StoreError if the store is missing (with `create: false`), unreadable, of a newer schema, or none at all.
  */
 export async function openLedger(url: string, options: OpenLedgerOptions = {}): Promise<Ledger> {
+  return createLedger(
+    await openStore(url, options),
+    options.clock ?? systemClock,
+    options.processes ?? linuxProcesses(),
+  );
+}
+
+/**
+ * Opens the store beneath a ledger, for those who put something between the two before they call
+ * `createLedger`. Drivers are loaded when their store is opened, so that nobody pays for one he does not use.
+ *
+ * @throws UsageError and StoreError as `openLedger` does.
+ */
+export async function openStore(
+  url: string,
+  options: Omit<OpenLedgerOptions, 'processes'> = {},
+): Promise<LedgerStore> {
+  const location = parseStoreUrl(url);
   const settings = {
     create: options.create ?? true,
     readOnly: options.readOnly ?? false,
@@ -38,17 +59,9 @@ export async function openLedger(url: string, options: OpenLedgerOptions = {}): 
     newId: options.newId ?? systemNewId,
     onReplay: options.onReplay ?? (() => undefined),
   };
-  return createLedger(await openStore(url, settings), settings.clock, options.processes ?? linuxProcesses());
-}
-
-type Settings = Required<Omit<OpenLedgerOptions, 'processes'>>;
-
-/** Drivers are loaded when their store is opened, so that nobody pays for one he does not use. */
-async function openStore(url: string, settings: Settings): Promise<LedgerStore> {
-  const location = parseStoreUrl(url);
   switch (location.kind) {
     case 'memory':
-      return memoryStore(settings);
+      return memoryStore({ ...settings, place: options.memory });
     case 'sqlite': {
       const { sqliteStore } = await import('./adapters/sqlite/sqlite-store.ts');
       return sqliteStore({ ...settings, path: location.path, durability: location.durability });
