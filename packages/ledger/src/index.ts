@@ -1,5 +1,7 @@
 export type { JournalSeam } from './adapters/journal/disk-journal-files.ts';
 export { diskJournalFiles } from './adapters/journal/disk-journal-files.ts';
+export type { MemoryPlace } from './adapters/memory/memory-store.ts';
+export { memoryPlace } from './adapters/memory/memory-store.ts';
 export type { AppendRequest, PlacedEvent } from './core/append-plan.ts';
 export type { AppendResult } from './core/append-result.ts';
 export type { ContainmentRecord } from './core/containment.ts';
@@ -95,7 +97,7 @@ export { importInto } from './import-events.ts';
 export type { OpenJournalsOptions } from './open-journals.ts';
 export { openJournals } from './open-journals.ts';
 export type { OpenLedgerOptions } from './open-ledger.ts';
-export { openLedger } from './open-ledger.ts';
+export { openLedger, openStore } from './open-ledger.ts';
 export type { Clock, NewId } from './ports/clock.ts';
 export type { CommitSignal } from './ports/commit-signal.ts';
 export type { CustodyReader, CustodyTotals } from './ports/custody-reader.ts';
