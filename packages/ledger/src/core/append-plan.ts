@@ -52,7 +52,7 @@ const NEEDS_TASK = new Set(['run.settled', 'run.closed_absent']);
  */
 export function planAppend(requests: readonly AppendRequest[], context: AppendContext): AppendPlan {
   const stored: StoredEvent[] = [];
-  const known = new Map(context.known);
+  const known = new KnownEvents(context.known);
   const outcomes: ({ readonly events: readonly PlacedEvent[] } | InvalidEventError)[] = [];
   for (const request of requests) {
     const problem = findProblem(request, known, context.fold);
@@ -61,10 +61,28 @@ export function planAppend(requests: readonly AppendRequest[], context: AppendCo
   return { stored, outcomes };
 }
 
+/** Events by id: those of the ledger, and in front of them those of this plan. */
+class KnownEvents {
+  readonly #ofLedger: ReadonlyMap<string, RecordedEvent>;
+  readonly #placed = new Map<string, RecordedEvent>();
+
+  constructor(ofLedger: ReadonlyMap<string, RecordedEvent>) {
+    this.#ofLedger = ofLedger;
+  }
+
+  get(id: string): RecordedEvent | undefined {
+    return this.#placed.get(id) ?? this.#ofLedger.get(id);
+  }
+
+  add(event: RecordedEvent): void {
+    this.#placed.set(event.id, event);
+  }
+}
+
 /** Everything that could refuse the request, found before the fold is touched. */
 function findProblem(
   { events, accepted }: AppendRequest,
-  known: ReadonlyMap<string, RecordedEvent>,
+  known: KnownEvents,
   fold: CustodyFold,
 ): InvalidEventError | null {
   const here = new Map<string, NewEvent>();
@@ -85,7 +103,7 @@ function findProblem(
 function findConflict(
   event: NewEvent,
   index: number,
-  ids: { readonly known: ReadonlyMap<string, RecordedEvent>; readonly here: ReadonlyMap<string, NewEvent> },
+  ids: { readonly known: KnownEvents; readonly here: ReadonlyMap<string, NewEvent> },
 ): InvalidEventError | null {
   if (event.id === undefined) return null;
   const recorded: (NewEvent & { readonly seq?: number }) | undefined =
@@ -136,7 +154,7 @@ function placeAll(
   request: AppendRequest,
   state: {
     readonly context: AppendContext;
-    readonly known: Map<string, RecordedEvent>;
+    readonly known: KnownEvents;
     readonly stored: StoredEvent[];
   },
 ): readonly PlacedEvent[] {
@@ -149,7 +167,7 @@ function placeAll(
       state,
     );
     state.stored.push(placed);
-    state.known.set(placed.event.id, placed.event);
+    state.known.add(placed.event);
     state.context.fold.apply(placed.event);
     state.context.managed?.apply(placed.event);
     return { id: placed.event.id, seq: placed.event.seq, duplicate: false };

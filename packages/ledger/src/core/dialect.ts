@@ -5,7 +5,7 @@ import { isId } from './ids.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import { isJsonObject, textOf } from './json.ts';
 import type { NewEvent, RecordedEvent, StoredEvent } from './recorded-event.ts';
-import { toStoredText } from './recorded-event.ts';
+import { toStoredEvent } from './recorded-event.ts';
 import type { JsonlDialect } from './store-url.ts';
 import type { IsoTime } from './time.ts';
 import { normalizeTime } from './time.ts';
@@ -139,8 +139,7 @@ export interface LinePlace {
 /** The event that a line stands for. The same line at the same place gives the same text. */
 export function toPlacedEvent(line: LineEvent, place: LinePlace): StoredEvent {
   const at = line.at ?? place.previousAt;
-  const unhashed = {
-    ...line.given,
+  const envelope = {
     seq: place.seq,
     id: place.id,
     type: line.type,
@@ -148,7 +147,7 @@ export function toPlacedEvent(line: LineEvent, place: LinePlace): StoredEvent {
     recorded_at: line.recorded_at ?? at,
     epoch: place.epoch,
   };
-  return { text: toStoredText(unhashed), event: { ...unhashed, hash: place.hash } as RecordedEvent };
+  return toStoredEvent(line.given, envelope, () => place.hash);
 }
 
 /** The line's event as a writer would hand it in; what the line does not give is absent. */

@@ -1,8 +1,8 @@
 import { chainHash } from './event-hash.ts';
 import type { JsonObject } from './json.ts';
 import { isSameJson } from './json.ts';
-import type { NewEvent, RecordedEvent, StoredEvent } from './recorded-event.ts';
-import { toStoredText } from './recorded-event.ts';
+import type { NewEvent, StoredEvent } from './recorded-event.ts';
+import { toStoredEvent } from './recorded-event.ts';
 
 /** Where a new event is put: after the head, at a time, in an epoch. */
 export interface ChainPlace {
@@ -14,16 +14,15 @@ export interface ChainPlace {
 
 /** Gives an event its place in the chain. */
 export function chainEvent(event: NewEvent, id: string, place: ChainPlace): StoredEvent {
-  const unhashed = {
-    ...event,
-    id,
+  const envelope = {
     seq: place.seq,
+    id,
+    type: event.type,
     at: event.at ?? place.recordedAt,
     recorded_at: place.recordedAt,
     epoch: place.epoch,
   };
-  const text = toStoredText(unhashed);
-  return { text, event: { ...unhashed, hash: chainHash(place.previousHash, text) } as RecordedEvent };
+  return toStoredEvent(event, envelope, (text) => chainHash(place.previousHash, text));
 }
 
 /** What a writer gave, without what the ledger added. */

@@ -37,21 +37,46 @@ export interface StoredEvent {
 /** Keys that the ledger sets; a writer's payload can't use them. */
 export const LEDGER_KEYS: ReadonlySet<string> = new Set(['seq', 'recorded_at', 'epoch', 'hash']);
 
-/** Puts the envelope first and in a fixed order, so that equal events have equal texts. */
-export function toStoredText(event: Omit<RecordedEvent, 'hash'>): string {
-  const {
-    seq,
-    id,
-    type,
-    at,
-    recorded_at,
-    epoch,
-    task_id,
-    run_id,
-    hash: _hash,
-    ...payload
-  } = event as RecordedEvent;
-  return JSON.stringify({ seq, id, type, at, recorded_at, epoch, task_id, run_id, ...payload });
+/** What the ledger itself says of an event. */
+export interface Envelope {
+  readonly seq: number;
+  readonly id: string;
+  readonly type: string;
+  readonly at: string;
+  readonly recorded_at: string;
+  readonly epoch: number;
+}
+
+/** Keys that an event has from its envelope, whatever its writer gave under them. */
+const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
+  'seq',
+  'id',
+  'type',
+  'at',
+  'recorded_at',
+  'epoch',
+  'task_id',
+  'run_id',
+  'hash',
+]);
+
+/**
+ * The event that is kept, with its text: the envelope first and in a fixed order, so that equal events have equal
+ * texts. It is built and printed once, since this is the most frequent thing that a ledger does.
+ */
+export function toStoredEvent(
+  given: JsonObject,
+  envelope: Envelope,
+  hashOf: (text: string) => string,
+): StoredEvent {
+  const { seq, id, type, at, recorded_at, epoch } = envelope;
+  const event: Record<string, JsonValue | undefined> = { seq, id, type, at, recorded_at, epoch };
+  if (given['task_id'] !== undefined) event['task_id'] = given['task_id'];
+  if (given['run_id'] !== undefined) event['run_id'] = given['run_id'];
+  for (const key of Object.keys(given)) if (!ENVELOPE_KEYS.has(key)) event[key] = given[key];
+  const text = JSON.stringify(event);
+  event['hash'] = hashOf(text);
+  return { text, event: event as unknown as RecordedEvent };
 }
 
 /** One line of `event list` and `event export`: the stored text with its hash as the last key. */

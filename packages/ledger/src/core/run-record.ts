@@ -101,6 +101,11 @@ const FIRST_GIVEN = ['effort', 'processing_preference', 'row_effort'];
 
 const SHAPE = ['access', 'mode', 'isolation'];
 
+/** Facts that a first start gives as text; empty when it does not. */
+const TEXT_FACTS: ReadonlySet<string> = new Set([...LAST_WINS, ...FIRST_TRUTHY, ...SHAPE]);
+
+const GIVEN_FACTS: ReadonlySet<string> = new Set(FIRST_GIVEN);
+
 const DEFAULTS: Readonly<Record<string, string>> = { category: 'subagent', source: 'delegated_subagent' };
 
 /** The record of a run of which nothing is known yet. */
@@ -173,23 +178,53 @@ export function mergeStart(
   };
 }
 
-/** The facts of a start that gives none. */
-export const BLANK_FACTS: RunFacts = mergeFacts(null, {});
+/**
+ * The facts of a start that gives none. Read from a text, since an object that is filled field by field turns
+ * into a slow table, and each run has a copy of this one.
+ */
+export const BLANK_FACTS: RunFacts = JSON.parse(JSON.stringify(blankFacts())) as RunFacts;
+
+function blankFacts(): RunFacts {
+  const facts: Record<string, string | boolean | null | JsonObject> = {};
+  for (const name of LAST_WINS) facts[name] = '';
+  for (const name of FIRST_TRUTHY) facts[name] = DEFAULTS[name] ?? '';
+  for (const name of FIRST_GIVEN) facts[name] = null;
+  facts['work_order_source_request'] = {};
+  for (const name of SHAPE) facts[name] = '';
+  facts['delegated'] = false;
+  return facts;
+}
+
+/** Facts of the first start, when there is nothing that could stand in the way of what the row gives. */
+function firstFacts(row: JsonObject): RunFacts {
+  const facts: Record<string, string | boolean | null | JsonObject> = { ...BLANK_FACTS };
+  for (const name of Object.keys(row)) {
+    const value = row[name];
+    if (TEXT_FACTS.has(name)) facts[name] = firstText(value, DEFAULTS[name]);
+    else if (GIVEN_FACTS.has(name)) facts[name] = givenText(row, name);
+  }
+  facts['work_order_source_request'] = firstObject(undefined, row['work_order_source_request']);
+  const processIdentity = firstObject(undefined, row['process']);
+  if (Object.keys(processIdentity).length > 0) facts['process'] = processIdentity;
+  facts['delegated'] = isTruthy(row['delegated'] ?? null);
+  return facts;
+}
 
 function mergeFacts(known: RunRecord | null, row: JsonObject): RunFacts {
-  const facts: Record<string, string | boolean | null | JsonObject> = {};
+  if (known === null) return firstFacts(row);
+  const facts: Record<string, string | boolean | null | JsonObject> = { ...BLANK_FACTS };
   for (const name of LAST_WINS) facts[name] = textOf(row, name);
   for (const name of FIRST_TRUTHY)
-    facts[name] = firstText(known?.facts[name], textOf(row, name), DEFAULTS[name]);
-  for (const name of FIRST_GIVEN) facts[name] = known?.facts[name] ?? givenText(row, name);
+    facts[name] = firstText(known.facts[name], textOf(row, name), DEFAULTS[name]);
+  for (const name of FIRST_GIVEN) facts[name] = known.facts[name] ?? givenText(row, name);
   facts['work_order_source_request'] = firstObject(
-    known?.facts['work_order_source_request'],
+    known.facts['work_order_source_request'],
     row['work_order_source_request'],
   );
   // How a local process is told from others with its pid; a repeat can't put another process in its place.
-  const processIdentity = firstObject(known?.facts['process'], row['process']);
+  const processIdentity = firstObject(known.facts['process'], row['process']);
   if (Object.keys(processIdentity).length > 0) facts['process'] = processIdentity;
-  const shapeOwner = known !== null && known.facts['access'] !== '' ? known.facts : null;
+  const shapeOwner = known.facts['access'] === '' ? null : known.facts;
   for (const name of SHAPE) facts[name] = shapeOwner?.[name] ?? textOf(row, name);
   facts['delegated'] =
     shapeOwner === null ? isTruthy(row['delegated'] ?? null) : (shapeOwner['delegated'] ?? false);
