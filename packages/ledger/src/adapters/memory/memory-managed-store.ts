@@ -10,7 +10,7 @@ import { parseSettings, SETTINGS_DOCUMENT } from '../../core/managed/settings.ts
 import { parseNewEvent } from '../../core/parse-event.ts';
 import { isUnanswered } from '../../core/questions/question.ts';
 import { taskCustodyOf } from '../../core/task-custody.ts';
-import { InvalidEventError } from '../../errors.ts';
+import { InvalidEventError, StaleEpochError } from '../../errors.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
 import type { Decided, ManagedStore } from '../../ports/managed-store.ts';
 import type { StateStore } from '../../ports/settle-scan.ts';
@@ -19,9 +19,20 @@ import { memoryCommitSignal } from './memory-commit-signal.ts';
 import type { MemoryLog } from './memory-event-store.ts';
 import { appendToMemory } from './memory-event-store.ts';
 
+/** One handle: the epoch that it may write in. */
+export interface MemorySession {
+  epoch: number;
+}
+
+/** @throws StaleEpochError if another handle has raised the epoch. */
+export function assertCurrent(log: MemoryLog, { epoch }: MemorySession): void {
+  if (epoch !== log.epoch) throw new StaleEpochError(epoch, log.epoch);
+}
+
 /** What managed tasks in memory rest on. */
 export interface MemoryManagedOptions {
   readonly log: MemoryLog;
+  readonly session: MemorySession;
   readonly rows: OwnTaskRows;
   readonly state: StateStore;
   readonly clock: Clock;
@@ -30,8 +41,7 @@ export interface MemoryManagedOptions {
 
 /** Managed tasks in maps; a decision and its events are one because nothing awaits in between. */
 export function memoryManagedStore(options: MemoryManagedOptions): ManagedStore {
-  const { log, clock, newId } = options;
-  let epoch = log.epoch;
+  const { log, session, clock, newId } = options;
 
   return {
     newId,
@@ -40,7 +50,6 @@ export function memoryManagedStore(options: MemoryManagedOptions): ManagedStore 
       const records = await readBeside(options, request);
       return commit(
         options,
-        epoch,
         decision(scopeOf(options, request, records)),
         scopeOf(options, request, records),
       );
@@ -56,8 +65,10 @@ export function memoryManagedStore(options: MemoryManagedOptions): ManagedStore 
         .map((task) => task.task_id)
         .sort(compareCodePoints),
     raiseEpoch: async (reason) => {
+      assertCurrent(log, session);
       log.epoch += 1;
-      epoch = log.epoch;
+      const { epoch } = log;
+      session.epoch = epoch;
       const open = [...log.managed.leases.values()].filter((lease) => lease.open);
       appendToMemory(log, [{ events: restampEvents(open, { epoch, reason }) }], { now: clock.now(), newId });
       return { epoch, restamped: open.map((lease) => lease.task_id) };
@@ -137,8 +148,7 @@ function candidatesFor(log: MemoryLog, holder: string, now: number): readonly st
 }
 
 function commit(
-  { log, newId }: MemoryManagedOptions,
-  epoch: number,
+  { log, session: { epoch }, newId }: MemoryManagedOptions,
   decision: Decision,
   after: ManagedScope,
 ): Decided {

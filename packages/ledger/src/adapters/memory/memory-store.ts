@@ -9,7 +9,8 @@ import type { SettleScan, StateStore } from '../../ports/settle-scan.ts';
 import { memoryCustodyReader } from './memory-custody-reader.ts';
 import type { MemoryLog } from './memory-event-store.ts';
 import { memoryEventStore } from './memory-event-store.ts';
-import { memoryManagedStore } from './memory-managed-store.ts';
+import type { MemorySession } from './memory-managed-store.ts';
+import { assertCurrent, memoryManagedStore } from './memory-managed-store.ts';
 import type { RowSlots } from './memory-task-rows.ts';
 import { memoryTaskRows } from './memory-task-rows.ts';
 import { verifyMemory } from './memory-verify.ts';
@@ -53,6 +54,8 @@ export function memoryStore(options: {
 }): LedgerStore {
   const isNew = options.place === undefined;
   const { log, slots, documents, leaders } = options.place ?? memoryPlace(options.newId);
+  const session: MemorySession = { epoch: log.epoch };
+  const ifCurrent = currentOnly(log, session);
   const events = memoryEventStore(log, options.clock, options.newId);
   const rows = memoryTaskRows(log, {
     slots,
@@ -62,21 +65,36 @@ export function memoryStore(options: {
     },
   });
   const state = memoryStateStore(documents);
+  const leases = memoryLeaderStore(leaders, options.clock);
   return {
     kind: 'memory',
     url: 'memory:',
     created: isNew,
     schemaVersion: 1,
-    events,
-    rows,
+    events: { ...events, append: ifCurrent(events.append) },
+    rows: {
+      ...rows,
+      put: ifCurrent(rows.put),
+      update: ifCurrent(rows.update),
+      confirm: ifCurrent(rows.confirm),
+    },
     custody: memoryCustodyReader(log),
     scan: memorySettleScan(log),
-    state,
-    managed: memoryManagedStore({ log, rows, state, ...options }),
-    leaders: memoryLeaderStore(leaders, options.clock),
+    state: { ...state, save: ifCurrent(state.save) },
+    managed: memoryManagedStore({ log, session, rows, state, ...options }),
+    leaders: { tryLead: ifCurrent(leases.tryLead), resign: ifCurrent(leases.resign) },
     verify: async (request) => verifyMemory(log, request),
     close: async () => undefined,
   };
+}
+
+/** Refuses what a handle of an older epoch would write, as every store does. */
+function currentOnly(log: MemoryLog, session: MemorySession) {
+  return <Given extends readonly unknown[], Answer>(write: (...given: Given) => Promise<Answer>) =>
+    async (...given: Given): Promise<Answer> => {
+      assertCurrent(log, session);
+      return write(...given);
+    };
 }
 
 function memorySettleScan(log: MemoryLog): SettleScan {

@@ -30,7 +30,7 @@ export function memoryTaskRows(
     readonly clock: Clock;
     readonly appendEvidence: (event: NewEvent) => Promise<void>;
   },
-): OwnTaskRows {
+): OwnTaskRows & Required<Pick<OwnTaskRows, 'confirm'>> {
   const { slots } = options;
   log.onTouched = (taskIds) => {
     for (const id of taskIds) {
