@@ -4,13 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject, Ledger } from '@custody/ledger';
-import { openLedger } from '@custody/ledger';
+import { identifyProcess, openLedger } from '@custody/ledger';
 import type { RunGateway } from '@custody/reconciler';
 import {
   createReconciler,
   createStarter,
   fileRequestBodies,
-  identifyProcess,
   processGateway,
   reconcileOrphans,
 } from '@custody/reconciler';

@@ -2,6 +2,8 @@ export type { JournalSeam } from './adapters/journal/disk-journal-files.ts';
 export { diskJournalFiles } from './adapters/journal/disk-journal-files.ts';
 export type { MemoryPlace } from './adapters/memory/memory-store.ts';
 export { memoryPlace } from './adapters/memory/memory-store.ts';
+export type { PidEntry } from './adapters/process/process-table.ts';
+export { identifyProcess, readHost, readPidEntry } from './adapters/process/process-table.ts';
 export type { AppendRequest, PlacedEvent } from './core/append-plan.ts';
 export type { AppendResult } from './core/append-result.ts';
 export type { ContainmentRecord } from './core/containment.ts';
@@ -36,6 +38,7 @@ export type {
   TaskStatus,
 } from './core/managed/managed-task.ts';
 export { BLOCK_KINDS, RUN_OUTCOMES } from './core/managed/managed-task.ts';
+export type { HostIdentity } from './core/managed/process-state.ts';
 export type { ManagedSettings } from './core/managed/scope.ts';
 export { DEFAULT_SETTINGS } from './core/managed/scope.ts';
 export { parseSettings, SETTINGS_DOCUMENT } from './core/managed/settings.ts';
@@ -55,6 +58,8 @@ export {
   undisposedPatchRunIds,
 } from './core/obligations.ts';
 export { parseNewEvent } from './core/parse-event.ts';
+export type { ProcessStat } from './core/process-stat.ts';
+export { isProcessEnded, parseProcessStat } from './core/process-stat.ts';
 export type { Delivery, DeliveryMode, Question } from './core/questions/question.ts';
 export { parseRawObject, printRawObject } from './core/raw-json.ts';
 export type { NewEvent, RecordedEvent, StoredEvent } from './core/recorded-event.ts';

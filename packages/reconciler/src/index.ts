@@ -4,7 +4,6 @@ export { httpGateway } from './adapters/http-gateway.ts';
 export { noGateway } from './adapters/no-gateway.ts';
 export type { ProcessGatewayOptions } from './adapters/process-gateway.ts';
 export { processGateway } from './adapters/process-gateway.ts';
-export { identifyProcess } from './adapters/process-table.ts';
 export type { Audit, AuditFailure, AuditSource, FailedAudit, GoodAudit, Trigger } from './core/audit.ts';
 export { audit, auditSource, evidenceEvent } from './core/audit.ts';
 export { isDisclosed } from './core/disclosure.ts';
@@ -15,7 +14,6 @@ export { mayStop, ownerVerdict } from './core/owner-verdict.ts';
 export type { PlanEntry } from './core/plan-hash.ts';
 export type { Heal, HealInput, HealPlan } from './core/plan-heal.ts';
 export { planHeal } from './core/plan-heal.ts';
-export type { ProcessIdentity } from './core/process-identity.ts';
 export { toProcessIdentity } from './core/process-identity.ts';
 export type { ReconcileAction, ReconcileOutcome } from './core/reconcile-outcome.ts';
 export type {

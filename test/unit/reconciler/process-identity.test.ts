@@ -1,9 +1,6 @@
+import { isProcessEnded, parseProcessStat } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
-import {
-  isEnded,
-  parseProcessStat,
-  toProcessIdentity,
-} from '../../../packages/reconciler/src/core/process-identity.ts';
+import { toProcessIdentity } from '../../../packages/reconciler/src/core/process-identity.ts';
 
 const FIELDS = 'S 1 4242 4242 0 -1 4194304 119 0 0 0 0 0 0 0 20 0 1 0 207201 3133440 390';
 
@@ -39,7 +36,7 @@ describe('a line of /proc/<pid>/stat', () => {
     ['Z', true],
     ['X', true],
   ])('a process in state %s has ended: %s', (state, isOver) => {
-    expect(isEnded({ state, group: 1, started_at_ticks: 1 })).toBe(isOver);
+    expect(isProcessEnded({ state, group: 1, started_at_ticks: 1 })).toBe(isOver);
   });
 });
 

@@ -1,9 +1,8 @@
-import type { RunRecord } from '@custody/ledger';
-import type { ProcessIdentity, ProcessStat } from '../core/process-identity.ts';
-import { isEnded, toProcessIdentity } from '../core/process-identity.ts';
+import type { HostIdentity, ProcessIdentity, ProcessStat, RunRecord } from '@custody/ledger';
+import { isProcessEnded, readHost, readPidEntry } from '@custody/ledger';
+import { toProcessIdentity } from '../core/process-identity.ts';
 import type { CancelAnswer, RunGateway, RunLookup } from '../ports/run-gateway.ts';
-import type { Host } from './process-table.ts';
-import { codeOf, hasLivingMember, readHost, seeProcess } from './process-table.ts';
+import { hasLivingMember } from './process-group.ts';
 
 /** How processes are stopped. */
 export interface ProcessGatewayOptions {
@@ -57,7 +56,7 @@ async function find(run: RunRecord): Promise<Found> {
 }
 
 /** Where the process is if not here: gone with an earlier boot, or somewhere that can't be seen. Null = here. */
-function placeOf(identity: ProcessIdentity, host: Host): Found | null {
+function placeOf(identity: ProcessIdentity, host: HostIdentity): Found | null {
   if (identity.boot_id !== host.boot_id) {
     const isThisMachine = identity.machine_id !== undefined && identity.machine_id === host.machine_id;
     return isThisMachine
@@ -70,12 +69,12 @@ function placeOf(identity: ProcessIdentity, host: Host): Found | null {
 }
 
 async function findHere(identity: ProcessIdentity): Promise<Found> {
-  const seen = await seeProcess(identity.pid);
+  const seen = await readPidEntry(identity.pid);
   if (seen.outcome === 'hidden') return unknown(seen.reason);
   // The kernel keeps a pid as long as a group bears its number: a stranger there proves that the group is gone, too.
   if (seen.outcome === 'seen' && seen.stat.started_at_ticks !== identity.started_at_ticks)
     return { outcome: 'ended' };
-  if (seen.outcome === 'seen' && !isEnded(seen.stat))
+  if (seen.outcome === 'seen' && !isProcessEnded(seen.stat))
     return { outcome: 'running', identity, stat: seen.stat };
   return (await hasLivingMember(identity.pid))
     ? unknown(`process ${identity.pid} has ended, members of its group have not`)
@@ -100,4 +99,9 @@ function stop(
 
 function unknown(reason: string): { readonly outcome: 'unknown'; readonly reason: string } {
   return { outcome: 'unknown', reason };
+}
+
+/** The code of an error of the operating system, such as `EPERM`. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN';
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseProcessStat } from '../../core/process-stat.ts';
 
 /** Clock ticks of `/proc` in a second; the same on every Linux. */
 const TICKS_PER_SECOND = 100;
@@ -17,10 +18,8 @@ export function processAgeMs(pid: number): number | null {
 function ageInTable(entry: string): number | null {
   try {
     const uptime = Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]);
-    const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
-    // The command in it may hold blanks and brackets; the start is the 20th field behind it.
-    const ticks = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]);
-    const age = (uptime - ticks / TICKS_PER_SECOND) * 1000;
+    const stat = parseProcessStat(readFileSync(`/proc/${entry}/stat`, 'utf8'));
+    const age = stat === null ? Number.NaN : (uptime - stat.started_at_ticks / TICKS_PER_SECOND) * 1000;
     return Number.isFinite(age) ? age : null;
   } catch {
     return null;

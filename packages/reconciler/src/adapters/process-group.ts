@@ -1,0 +1,22 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { isProcessEnded, parseProcessStat } from '@custody/ledger';
+
+/** True if a living process belongs to the group, which outlives its leader. */
+export async function hasLivingMember(group: number): Promise<boolean> {
+  const names = await readdir('/proc');
+  for (const name of names) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = parseProcessStat(await statOf(name));
+    if (stat !== null && stat.group === group && !isProcessEnded(stat)) return true;
+  }
+  return false;
+}
+
+/** Empty for a process that ended in the meantime. */
+async function statOf(pid: string): Promise<string> {
+  try {
+    return await readFile(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return '';
+  }
+}
