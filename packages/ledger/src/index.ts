@@ -112,6 +112,7 @@ export type { LeaderStore, Leadership } from './ports/leader-store.ts';
 export type { LedgerStore, VerifyOptions, VerifyProblem, VerifyReport } from './ports/ledger-store.ts';
 export type { QuestionFilter, RaisedEpoch } from './ports/managed-store.ts';
 export type { ProcessControl, ProcessState } from './ports/process-control.ts';
+export type { RecordStore } from './ports/record-store.ts';
 export type { ReplicaReader } from './ports/replica-reader.ts';
 export type { SettleScan, SettleScanResult, StateStore } from './ports/settle-scan.ts';
 export type {

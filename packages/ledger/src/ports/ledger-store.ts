@@ -2,6 +2,7 @@ import type { CustodyReader } from './custody-reader.ts';
 import type { EventStore, Head } from './event-store.ts';
 import type { LeaderStore } from './leader-store.ts';
 import type { ManagedStore } from './managed-store.ts';
+import type { RecordStore } from './record-store.ts';
 import type { ReplicaReader } from './replica-reader.ts';
 import type { SettleScan, StateStore } from './settle-scan.ts';
 import type { OwnTaskRows } from './task-rows.ts';
@@ -50,6 +51,8 @@ export interface LedgerStore {
   readonly leaders: LeaderStore;
   /** Absent on stores that only observe. */
   readonly managed?: ManagedStore;
+  /** Absent on stores that only observe. */
+  readonly records?: RecordStore;
   /** Absent on stores without a data root, which no relative drive could start at. */
   readonly replicas?: ReplicaReader;
   /** Reads only: repairs, creates and migrates nothing. */

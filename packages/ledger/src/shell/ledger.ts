@@ -10,6 +10,7 @@ import type { LeaderStore } from '../ports/leader-store.ts';
 import type { LedgerStore, VerifyOptions, VerifyReport } from '../ports/ledger-store.ts';
 import type { RaisedEpoch } from '../ports/managed-store.ts';
 import type { ProcessControl } from '../ports/process-control.ts';
+import type { RecordStore } from '../ports/record-store.ts';
 import type { ReplicaReader } from '../ports/replica-reader.ts';
 import type { SettleScan, StateStore } from '../ports/settle-scan.ts';
 import type { OwnTaskRows } from '../ports/task-rows.ts';
@@ -22,6 +23,7 @@ import type { ManagedRuns } from './managed-runs.ts';
 import { managedRuns } from './managed-runs.ts';
 import type { ManagedTasks } from './managed-tasks.ts';
 import { managedTasks } from './managed-tasks.ts';
+import { recordsOf } from './records.ts';
 import { unsupportedManaged } from './unsupported-managed.ts';
 import type { Waits } from './waits.ts';
 import { waitsOn } from './waits.ts';
@@ -39,6 +41,11 @@ export interface Ledger extends AsyncDisposable, Waits {
   readonly scan: SettleScan;
   readonly state: StateStore;
   readonly leaders: LeaderStore;
+  /**
+   * Documents of clients of a served ledger, beside the log; a store that only observes refuses each call with
+   * `not_supported`, as an id or a text that can't be kept is refused with `invalid_option`.
+   */
+  readonly records: RecordStore;
   /** Copies of rows on children's drives; null on stores without a data root. */
   readonly replicas: ReplicaReader | null;
   /** Whether the store keeps managed tasks; on others every command of theirs is refused with `not_supported`. */
@@ -93,6 +100,7 @@ export function createLedger(store: LedgerStore, clock: Clock, processes: Proces
     scan: store.scan,
     state: store.state,
     leaders: store.leaders,
+    records: recordsOf(store),
     replicas: store.replicas ?? null,
     managesTasks: store.managed !== undefined,
     tasks: managedTasks(managed),

@@ -23,6 +23,7 @@ export interface MemoryPlace {
   readonly slots: RowSlots;
   readonly documents: Map<string, string>;
   readonly leaders: LeaderLeases;
+  readonly records: Map<string, string>;
 }
 
 /** A place for a new memory ledger; it lives as long as somebody keeps it. */
@@ -42,6 +43,7 @@ export function memoryPlace(newId: NewId): MemoryPlace {
     slots: new Map(),
     documents: new Map(),
     leaders: new Map(),
+    records: new Map(),
   };
 }
 
@@ -53,7 +55,7 @@ export function memoryStore(options: {
   readonly place?: MemoryPlace | undefined;
 }): LedgerStore {
   const isNew = options.place === undefined;
-  const { log, slots, documents, leaders } = options.place ?? memoryPlace(options.newId);
+  const { log, slots, documents, leaders, records } = options.place ?? memoryPlace(options.newId);
   const session: MemorySession = { epoch: log.epoch };
   const ifCurrent = currentOnly(log, session);
   const events = memoryEventStore(log, options.clock, options.newId);
@@ -83,6 +85,12 @@ export function memoryStore(options: {
     state: { ...state, save: ifCurrent(state.save) },
     managed: memoryManagedStore({ log, session, rows, state, ...options }),
     leaders: { tryLead: ifCurrent(leases.tryLead), resign: ifCurrent(leases.resign) },
+    records: {
+      put: ifCurrent(async (id, text) => {
+        records.set(id, text);
+      }),
+      get: async (id) => records.get(id) ?? null,
+    },
     verify: async (request) => verifyMemory(log, request),
     close: async () => undefined,
   };

@@ -8,6 +8,7 @@ import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/led
 import { readHead } from './read-head.ts';
 import { compareManagedTables } from './sql-managed-rebuild.ts';
 import { compareTables } from './sql-rebuild.ts';
+import { damagedRecords } from './sql-record-store.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 const PAGE = 1000;
@@ -58,6 +59,7 @@ export async function verifySql(context: SqlContext, options: VerifyOptions): Pr
         ...(await compareTables(db, context, walk.fold)),
         ...(await compareManagedTables(db, context, walk.managed)),
       );
+    walk.problems.push(...(await damagedRecords(db, context)));
     walk.notes.push(...(await noteConflictingVerdicts(db, context)));
     return {
       ok: walk.problems.length === 0,

@@ -101,6 +101,8 @@ export interface Tables {
     is_owed: number;
     record: string;
   };
+  /** Documents of clients of a served ledger, by id. */
+  served_record: { ledger: string; record_id: string; body: Uint8Array; sha256: string };
   state_document: { ledger: string; name: string; document: string };
   leader: { ledger: string; name: string; holder: string; fence: number; expires_at_ms: number };
 }

@@ -4,11 +4,12 @@ import Database from 'better-sqlite3';
 import { Kysely } from 'kysely';
 import { StoreError } from '../../errors.ts';
 import { createLedgerTables } from '../sql/migrations/0001-ledger.ts';
+import { createRecordTable } from '../sql/migrations/0002-records.ts';
 import type { Tables } from '../sql/tables.ts';
 import { copyDatabase } from './database-copy.ts';
 import { CustodySqliteDialect } from './sqlite-dialect.ts';
 import { toLedgerError } from './sqlite-error.ts';
-import { createSqliteGuards } from './sqlite-guards.ts';
+import { createRecordGuards, createSqliteGuards } from './sqlite-guards.ts';
 
 /** What a file holds, so that no program takes one for the other. */
 export interface SqliteSchema {
@@ -25,6 +26,10 @@ const LEDGER_SCHEMA: SqliteSchema = {
     async (db) => {
       await createLedgerTables(db);
       await createSqliteGuards(db);
+    },
+    async (db) => {
+      await createRecordTable(db, 'blob');
+      await createRecordGuards(db);
     },
   ],
 };

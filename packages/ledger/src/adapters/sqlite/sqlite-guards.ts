@@ -37,3 +37,12 @@ export async function createSqliteGuards(db: Kysely<unknown>): Promise<void> {
   await sql`create trigger task_row_is_never_deleted before delete on task_row
     begin select raise(abort, 'task rows are never deleted'); end`.execute(db);
 }
+
+/** Served records are put anew, never deleted: a failover that lost one would be told by the database. */
+export async function createRecordGuards(db: Kysely<unknown>): Promise<void> {
+  await sql`create trigger served_record_is_never_deleted before delete on served_record
+    begin select raise(abort, 'records are never deleted'); end`.execute(db);
+  await sql`create trigger served_record_is_never_replaced before insert on served_record
+    when exists (select 1 from served_record where ledger = new.ledger and record_id = new.record_id)
+    begin select raise(abort, 'a record is updated, never replaced'); end`.execute(db);
+}

@@ -5,6 +5,7 @@ import { readHead } from '../sql/read-head.ts';
 import { sqlCustodyReader } from '../sql/sql-custody-reader.ts';
 import { sqlEventStore } from '../sql/sql-event-store.ts';
 import { sqlManagedStore } from '../sql/sql-managed-store.ts';
+import { sqlRecordStore } from '../sql/sql-record-store.ts';
 import { sqlLeaderStore, sqlSettleScan, sqlStateStore } from '../sql/sql-small-stores.ts';
 import { sqlTaskRows } from '../sql/sql-task-rows.ts';
 import { verifySql } from '../sql/sql-verify.ts';
@@ -64,6 +65,7 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<LedgerSt
     scan: sqlSettleScan(context),
     state: sqlStateStore(context),
     leaders: sqlLeaderStore(context),
+    records: sqlRecordStore(context),
     managed: sqlManagedStore(context, {
       newId: options.newId,
       commits: sqliteCommitSignal(context.reader),
