@@ -1,3 +1,4 @@
+import { EPOCH_DOCUMENT, parseEpoch } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
 import { MANAGING_STORES, openDesk } from '../support/managed.ts';
@@ -164,6 +165,26 @@ describe.each(MANAGING_STORES)('fences and submits on $name', (kind) => {
 });
 
 describe.each(MANAGING_STORES.filter((store) => store.isDurable))('two handles on $name', (kind) => {
+describe.each(MANAGING_STORES)('the nodes of a failover on $name', (kind) => {
+  test('are kept with the epoch that it raised, until somebody raises the next', async () => {
+    const { ledger } = await openDesk(kind);
+    const kept = async () => parseEpoch(await ledger.state.load(EPOCH_DOCUMENT));
+    expect(await kept()).toBeNull();
+    const failover = { from_node: 'primary', to_node: 'replica' };
+
+    await ledger.raiseEpoch('the primary died', failover);
+    expect(await kept()).toEqual({ epoch: 2, failover });
+    await ledger.raiseEpoch('by hand');
+    expect(await kept()).toEqual({ epoch: 3, failover: null });
+
+    const raised = await collect(ledger.read({ type: 'ledger.epoch_raised' }));
+    expect(raised.map(({ event }) => event)).toMatchObject([
+      { raised_to: 2, reason: 'the primary died', ...failover },
+      { raised_to: 3, reason: 'by hand' },
+    ]);
+  });
+});
+
   test('X5 a handle of an older epoch changes no managed task', async () => {
     const desk = await openDesk(kind);
     await desk.ledger.tasks.create({ taskId: 't-1', title: 'work' });
@@ -207,7 +228,9 @@ describe.each(MANAGING_STORES.filter((store) => store.isDurable))('two handles o
     await expect(healer.backfill()).rejects.toMatchObject(stale);
     await expect(old.state.save('cursor', { seq: 1 })).rejects.toMatchObject(stale);
     await expect(old.leaders.tryLead('sweep', 'old', 1000)).rejects.toMatchObject(stale);
-    await expect(old.raiseEpoch('back again')).rejects.toMatchObject(stale);
+    const taken = { from_node: 'replica', to_node: 'primary' };
+    await expect(old.raiseEpoch('back again', taken)).rejects.toMatchObject(stale);
+    expect(parseEpoch(await old.state.load(EPOCH_DOCUMENT))).toEqual({ epoch: 2, failover: null });
     expect(await desk.everything()).toBe(before);
   });
 });

@@ -27,6 +27,8 @@ export type { SeenRun } from './core/managed/decide-release.ts';
 export type { Refusal, RefusalReason } from './core/managed/decision.ts';
 export type { FieldOrigin } from './core/managed/field-origins.ts';
 export { fieldOrigins } from './core/managed/field-origins.ts';
+export type { EpochRecord, FailoverNodes } from './core/managed/epoch-record.ts';
+export { EPOCH_DOCUMENT, parseEpoch } from './core/managed/epoch-record.ts';
 export { closingOutcome, isManagedEvent, isManagedType } from './core/managed/managed-event.ts';
 export type {
   Attempt,

@@ -159,8 +159,13 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   'task.recorded': z.looseObject({ ...envelope, task_id: id, status: z.string().min(1) }),
   'custody.unreconciled': z.looseObject({ ...envelope, task_id: id, trigger: z.string(), run_ids: list }),
   'custody.reconciled': z.looseObject({ ...envelope, task_id: id, trigger: z.string() }),
-  'ledger.checkpoint': z.looseObject({ ...envelope }),
-  'ledger.epoch_raised': z.looseObject({ ...envelope, raised_to: z.number().int().positive() }),
+  'ledger.checkpoint': z.looseObject({ ...envelope, checkpoint: z.looseObject({}) }),
+  'ledger.epoch_raised': z.looseObject({
+    ...envelope,
+    raised_to: z.number().int().positive(),
+    from_node: id.optional(),
+    to_node: id.optional(),
+  }),
   ...MANAGED_SCHEMAS,
 };
 

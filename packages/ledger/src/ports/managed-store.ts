@@ -1,5 +1,6 @@
 import type { JsonObject } from '../core/json.ts';
 import type { Decision, Refusal } from '../core/managed/decision.ts';
+import type { FailoverNodes } from '../core/managed/epoch-record.ts';
 import type { ManagedScope, ScopeRequest } from '../core/managed/scope.ts';
 import type { Question } from '../core/questions/question.ts';
 import type { NewId } from './clock.ts';
@@ -51,7 +52,10 @@ export interface ManagedStore {
   runningTaskIds(): Promise<readonly string[]>;
   /**
    * Makes this handle the only one that may write: the next epoch begins, and every open lease gets a new fence,
-   * in one transaction. Handles of older epochs are refused from then on.
+   * in one transaction. Handles of older epochs are refused from then on. The nodes of a failover are kept with the
+   * epoch in the same transaction.
+   *
+   * @throws StaleEpochError if another handle raised it first; nothing was written.
    */
-  raiseEpoch(reason: string): Promise<RaisedEpoch>;
+  raiseEpoch(reason: string, failover?: FailoverNodes): Promise<RaisedEpoch>;
 }

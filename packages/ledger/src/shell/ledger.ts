@@ -1,5 +1,7 @@
 import type { AppendRequest } from '../core/append-plan.ts';
 import type { AppendResult } from '../core/append-result.ts';
+import type { Checkpoint } from '../core/checkpoint.ts';
+import type { FailoverNodes } from '../core/managed/epoch-record.ts';
 import type { EventWriter } from '../core/parse-event.ts';
 import { parseNewEvent } from '../core/parse-event.ts';
 import type { NewEvent, StoredEvent } from '../core/recorded-event.ts';
@@ -60,9 +62,11 @@ export interface Ledger extends AsyncDisposable, Waits {
   readonly leases: ManagedLeases;
   /**
    * Makes this handle the only writer: the next epoch begins, and every open lease gets a new fence that only
-   * its holder is told.
+   * its holder is told. The document `EPOCH_DOCUMENT` says which nodes a failover was between.
+   *
+   * @throws StaleEpochError if another handle raised it first; nothing was written.
    */
-  raiseEpoch(reason: string): Promise<RaisedEpoch>;
+  raiseEpoch(reason: string, failover?: FailoverNodes): Promise<RaisedEpoch>;
   /**
    * Appends events, all or none, and returns once they are durable. An event whose id is known with the same
    * content is a counted duplicate.
@@ -108,7 +112,7 @@ export function createLedger(store: LedgerStore, clock: Clock, processes: Proces
     ...waitsOn(managed, runs),
     questions: managedQuestions(managed),
     leases: managedLeases(managed, processes),
-    raiseEpoch: (reason) => managed.raiseEpoch(reason),
+    raiseEpoch: (reason, failover) => managed.raiseEpoch(reason, failover),
     append: async (events, options = {}) => {
       const parsed = events.map((event, index) => parseNewEvent(event, index, options.writer ?? 'anyone'));
       return commits.append({ events: parsed });

@@ -1,6 +1,7 @@
 import { compareCodePoints } from '../../core/json.ts';
 import type { Decision } from '../../core/managed/decision.ts';
 import { refuse } from '../../core/managed/decision.ts';
+import { EPOCH_DOCUMENT, epochDocument } from '../../core/managed/epoch-record.ts';
 import { loadedScope } from '../../core/managed/loaded-scope.ts';
 import type { ManagedTask } from '../../core/managed/managed-task.ts';
 import { isEnded } from '../../core/managed/managed-task.ts';
@@ -70,7 +71,10 @@ export function memoryManagedStore(options: MemoryManagedOptions): ManagedStore 
       const { epoch } = log;
       session.epoch = epoch;
       const open = [...log.managed.leases.values()].filter((lease) => lease.open);
-      appendToMemory(log, [{ events: restampEvents(open, { epoch, reason }) }], { now: clock.now(), newId });
+      const failover = nodes ?? null;
+      const events = restampEvents(open, { epoch, reason, failover });
+      appendToMemory(log, [{ events }], { now: clock.now(), newId });
+      await options.state.save(EPOCH_DOCUMENT, epochDocument(epoch, failover));
       return { epoch, restamped: open.map((lease) => lease.task_id) };
     },
   };

@@ -1,5 +1,7 @@
 import { compareCodePoints } from '../../core/json.ts';
 import type { Decision } from '../../core/managed/decision.ts';
+import type { FailoverNodes } from '../../core/managed/epoch-record.ts';
+import { EPOCH_DOCUMENT, epochDocument } from '../../core/managed/epoch-record.ts';
 import { restampEvents } from '../../core/managed/restamp.ts';
 import { parseNewEvent } from '../../core/parse-event.ts';
 import type { NewEvent } from '../../core/recorded-event.ts';
@@ -15,6 +17,7 @@ import { saveLeases } from './sql-managed-fold.ts';
 import type { SqlScope } from './sql-managed-scope.ts';
 import { loadScope } from './sql-managed-scope.ts';
 import { listQuestions } from './sql-questions.ts';
+import { saveDocument } from './sql-small-stores.ts';
 import type { Db, SqlContext } from './tables.ts';
 import type { WritableContext, WriteTurn } from './write-transaction.ts';
 import { inWriteTransaction } from './write-transaction.ts';
@@ -59,8 +62,10 @@ export function sqlManagedStore(context: WritableContext, options: SqlManagedOpt
         .execute();
       return rows.map((row) => row.task_id).sort(compareCodePoints);
     },
-    raiseEpoch: async (reason) => {
-      const raised = await inWriteTransaction(context, (turn) => raise(turn, context, { reason, newId }));
+    raiseEpoch: async (reason, failover) => {
+      const raised = await inWriteTransaction(context, (turn) =>
+        raise(turn, context, { reason, newId, failover: failover ?? null }),
+      );
       session.epoch = raised.epoch;
       return raised;
     },
@@ -104,7 +109,11 @@ async function beat(
 async function raise(
   turn: WriteTurn,
   context: SqlContext,
-  { reason, newId }: { readonly reason: string; readonly newId: NewId },
+  {
+    reason,
+    newId,
+    failover,
+  }: { readonly reason: string; readonly newId: NewId; readonly failover: FailoverNodes | null },
 ): Promise<RaisedEpoch> {
   const { db } = turn;
   const epoch = turn.head.epoch + 1;
@@ -116,8 +125,12 @@ async function raise(
     .where('is_open', '=', 1)
     .orderBy('task_id')
     .execute();
-  const events = restampEvents(rows.map(toLease), { epoch, reason });
+  const events = restampEvents(rows.map(toLease), { epoch, reason, failover });
   turn.head = { ...turn.head, epoch };
   await appendInTransaction(turn, context, { requests: [{ events }], newId });
+  await saveDocument(db, context.ledger, {
+    name: EPOCH_DOCUMENT,
+    value: epochDocument(epoch, failover),
+  });
   return { epoch, restamped: rows.map((row) => row.task_id) };
 }

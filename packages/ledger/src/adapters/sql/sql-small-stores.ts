@@ -80,16 +80,23 @@ export function sqlStateStore(context: WritableContext): StateStore {
       return row === undefined ? null : (JSON.parse(row.document) as JsonObject);
     },
     save: async (name, value) => {
-      const document = JSON.stringify(value);
-      await inWriteTransaction(context, ({ db }) =>
-        db
-          .insertInto('state_document')
-          .values({ ledger, name, document })
-          .onConflict((conflict) => conflict.columns(['ledger', 'name']).doUpdateSet({ document }))
-          .execute(),
-      );
+      await inWriteTransaction(context, ({ db }) => saveDocument(db, ledger, { name, value }));
     },
   };
+}
+
+/** Writes a document inside of a transaction that holds the write lock. */
+export async function saveDocument(
+  db: Db,
+  ledger: string,
+  { name, value }: { readonly name: string; readonly value: JsonObject },
+): Promise<void> {
+  const document = JSON.stringify(value);
+  await db
+    .insertInto('state_document')
+    .values({ ledger, name, document })
+    .onConflict((conflict) => conflict.columns(['ledger', 'name']).doUpdateSet({ document }))
+    .execute();
 }
 
 /** Leadership as a lease row that is never deleted. */
