@@ -1,6 +1,7 @@
 import { EPOCH_DOCUMENT, parseEpoch } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
+import { collect } from '../support/collect.ts';
 import { MANAGING_STORES, openDesk } from '../support/managed.ts';
 import { rowOf } from '../support/row.ts';
 

@@ -65,7 +65,7 @@ export function memoryManagedStore(options: MemoryManagedOptions): ManagedStore 
       tasksBy(log, (task) => task.status === 'running')
         .map((task) => task.task_id)
         .sort(compareCodePoints),
-    raiseEpoch: async (reason) => {
+    raiseEpoch: async (reason, nodes) => {
       assertCurrent(log, session);
       log.epoch += 1;
       const { epoch } = log;
