@@ -24,6 +24,7 @@ export default defineConfig({
     // Half of what a test does here is to wait for a disk or a process.
     maxWorkers: 2,
     setupFiles: ['test/support/fail-on-console.ts'],
+    globalSetup: ['test/support/postgres-setup.ts'],
     reporters: ['default', './test/support/closing-line-reporter.ts'],
     projects: [
       project('unit'),
