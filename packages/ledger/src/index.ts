@@ -105,6 +105,8 @@ export type { OpenJournalsOptions } from './open-journals.ts';
 export { openJournals } from './open-journals.ts';
 export type { OpenLedgerOptions } from './open-ledger.ts';
 export { openLedger, openStore } from './open-ledger.ts';
+export type { Past, PastCut } from './open-past.ts';
+export { openPast } from './open-past.ts';
 export type { Clock, NewId } from './ports/clock.ts';
 export type { CommitSignal } from './ports/commit-signal.ts';
 export type { CustodyReader, CustodyTotals } from './ports/custody-reader.ts';

@@ -49,7 +49,8 @@ export type {
 export type { Wait } from './ports/timer.ts';
 export type { Reconciler, ReconcilerOptions, RunOptions } from './reconciler.ts';
 export { createReconciler } from './reconciler.ts';
-export type { AuditReport, TaskAudit } from './shell/audit-tasks.ts';
+export type { AuditedLedger, AuditReport, TaskAudit } from './shell/audit-tasks.ts';
+export { auditedLedger, auditTasks } from './shell/audit-tasks.ts';
 export type { CancelOutcome, CancelReport } from './shell/cancel-run.ts';
 export { cancelAndVerify } from './shell/cancel-run.ts';
 export { inProcessLocks } from './shell/in-process-locks.ts';

@@ -10,7 +10,7 @@ import type { RunGateway, RunGatewayFactory } from './ports/run-gateway.ts';
 import { keptOpen } from './ports/run-gateway.ts';
 import type { Wait } from './ports/timer.ts';
 import type { AuditReport } from './shell/audit-tasks.ts';
-import { allTaskIds, auditTasks } from './shell/audit-tasks.ts';
+import { allTaskIds, auditedLedger, auditTasks } from './shell/audit-tasks.ts';
 import { backfill } from './shell/backfill.ts';
 import { clearTask } from './shell/clear-task.ts';
 import { recordFailures } from './shell/failure-log.ts';
@@ -106,7 +106,7 @@ export function createReconciler(ledger: Ledger, options: ReconcilerOptions = {}
     clear: (taskId, pass = {}) => clearTask(context, taskId, pass),
     audit: async (taskIds, { all = false } = {}) =>
       auditTasks(
-        context,
+        auditedLedger(ledger, context.rows),
         taskIds !== undefined && taskIds.length > 0 ? taskIds : all ? await allTaskIds(ledger) : null,
       ),
     stats: () => readStats(ledger),

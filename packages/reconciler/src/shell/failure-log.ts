@@ -5,7 +5,7 @@ import { countFailures, parseFailures, toFailureDocument } from '../core/parked.
 const DOCUMENT = 'failures';
 
 /** The failures that earlier passes counted. */
-export async function loadFailures(state: StateStore): Promise<FailureLog> {
+export async function loadFailures(state: Pick<StateStore, 'load'>): Promise<FailureLog> {
   return parseFailures(await state.load(DOCUMENT));
 }
 

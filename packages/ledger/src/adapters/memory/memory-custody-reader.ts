@@ -1,13 +1,19 @@
 import { isFaultOpen } from '../../core/containment.ts';
+import type { CustodyFold } from '../../core/custody-fold.ts';
 import { isPending } from '../../core/invocation.ts';
 import { compareCodePoints } from '../../core/json.ts';
 import { debtsOfRun, isOpen, isOwedInvocation } from '../../core/obligations.ts';
 import { taskCustodyOf } from '../../core/task-custody.ts';
 import type { CustodyReader } from '../../ports/custody-reader.ts';
-import type { MemoryLog } from './memory-event-store.ts';
+
+/** A log as far as this reader needs it. */
+interface FoldedLog {
+  readonly fold: CustodyFold;
+  readonly stored: { readonly length: number };
+}
 
 /** Answers from the whole fold, which this store keeps in memory. */
-export function memoryCustodyReader(log: MemoryLog): CustodyReader {
+export function memoryCustodyReader(log: FoldedLog): CustodyReader {
   const { fold } = log;
   return {
     isReadable: async () => true,
