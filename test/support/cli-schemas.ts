@@ -319,6 +319,12 @@ export const CLI_SCHEMAS = {
   'task put': z.strictObject({ written: count, unchanged: count }),
   'task get': row,
   'task list': row,
+  serve: z.strictObject({
+    listening: z.url(),
+    node: z.string(),
+    role: z.enum(['primary', 'replica']),
+  }),
+
   ...MANAGED_CLI_SCHEMAS,
 } as const satisfies Record<string, z.ZodType>;
 

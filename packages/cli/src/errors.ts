@@ -15,6 +15,14 @@ export type CliErrorCode =
   | 'not_supported'
   /** The folder of journals can't be read or written. */
   | 'journal_unusable'
+  /** A node that is fenced is not started. */
+  | 'node_fenced'
+  /** A node that takes no writes: a replica, or one that is fenced. */
+  | 'read_only'
+  /** The address to listen on is taken, or not ours. */
+  | 'listen_failed'
+  /** The state folder of a served ledger is not there, or can't be read. */
+  | 'state_unreadable'
   /** Results can't be written where they should go. */
   | 'output_failed';
 

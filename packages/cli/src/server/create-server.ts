@@ -1,0 +1,58 @@
+import { Hono } from 'hono';
+import { isPlanned } from '../output/error-report.ts';
+import { answerError, answerFailure, toApiFailure } from './api-errors.ts';
+import { publicApi } from './public-api.ts';
+import type { ServedNode } from './served-node.ts';
+
+/** Where a server tells what happened. */
+export interface ServerLog {
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+}
+
+/** What a server is made of. */
+export interface ServerParts {
+  readonly node: ServedNode;
+  readonly log: ServerLog;
+  /** The largest body that is taken, in bytes. */
+  readonly maxBodyBytes: number;
+  /** Further APIs by the path under which they answer, such as `/v1`. What they throw is answered as JSON. */
+  readonly apis?: Readonly<Record<string, Hono>>;
+}
+
+/** Puts a server together: the public API, and whatever else is to answer. It listens on nothing yet. */
+export function createServer({ node, log, maxBodyBytes, apis = {} }: ServerParts): Hono {
+  const server = new Hono();
+  const isApi = (path: string): boolean =>
+    Object.keys(apis).some((base) => path === base || path.startsWith(`${base}/`));
+  server.use(async (context, next) => {
+    await next();
+    context.res.headers.set('x-content-type-options', 'nosniff');
+  });
+  for (const [base, api] of Object.entries(apis)) server.route(base, api);
+  server.route('/', publicApi(node, maxBodyBytes));
+  server.notFound((context) =>
+    isApi(context.req.path)
+      ? answerError(context, 'not_found', {
+          message: `there is nothing at ${context.req.path}`,
+          hint: 'The OpenAPI document lists every path.',
+        })
+      : context.body(null, 404),
+  );
+  server.onError((error, context) => {
+    const { status, isFault } = toApiFailure(error);
+    if (isFault) log.error({ err: error, method: context.req.method, path: context.req.path }, 'failed');
+    if (isApi(context.req.path)) return answerFailure(context, error);
+    return context.text(plainText(error, status), status);
+  });
+  return server;
+}
+
+/** What the public API says in plain text of what was thrown. */
+function plainText(error: Error, status: number): string {
+  const code = isPlanned(error) ? error.code : null;
+  if (code === 'read_only' || code === 'stale_epoch') return 'read-only';
+  if (code === 'busy') return 'busy';
+  return status === 503 ? 'unavailable' : 'failed';
+}
