@@ -16,14 +16,14 @@ export default {
     forbid('no-unresolvable', {}, { couldNotResolve: true }),
     forbid(
       'core-is-pure',
-      { path: CORE, pathNot: '/src/core/event-hash\\.ts$' },
+      { path: CORE, pathNot: '/src/core/(event-hash|signature)\\.ts$' },
       { pathNot: ['/src/core/', ERRORS, LEDGER_DOOR, PURE_LIBRARIES] },
     ),
-    // Hashing is pure, but Node keeps it in the same module as its sources of randomness.
+    // Hashing and signing are pure, but Node keeps them in the same module as its sources of randomness.
     forbid(
-      'only-event-hash-hashes',
-      { path: '/src/core/event-hash\\.ts$' },
-      { pathNot: ['/src/core/', '^crypto$'] },
+      'only-these-hash-and-sign',
+      { path: '/src/core/(event-hash|signature)\\.ts$' },
+      { pathNot: ['/src/core/', ERRORS, '^crypto$'] },
     ),
     forbid('errors-know-only-core', { path: ERRORS }, { pathNot: ['/src/core/', LEDGER_DOOR] }),
     // The errors that a port may throw are part of its contract.

@@ -272,6 +272,18 @@ export const CLI_SCHEMAS = {
     problems: z.array(problem),
     notes: z.array(problem),
   }),
+  'ledger checkpoint': z.strictObject({
+    format: z.literal('custody-checkpoint-1'),
+    ledger_id: hex.nullable(),
+    seq: count,
+    hash: hex,
+    epoch: count,
+    incarnation: z.string(),
+    at: time,
+    rows: z.strictObject({ count, hash: hex }).nullable(),
+    key: hex,
+    signature: z.string(),
+  }),
   demo: z.strictObject({
     store: z.string(),
     imported: z.strictObject({

@@ -25,6 +25,8 @@ const BY_ERROR_CODE: ReadonlyMap<string, ExitCode> = new Map([
   ['invalid_url', EXIT.usage],
   ['invalid_option', EXIT.usage],
   ['not_supported', EXIT.usage],
+  ['invalid_key', EXIT.usage],
+  ['invalid_checkpoint', EXIT.usage],
   ['listen_failed', EXIT.usage],
   ['state_unreadable', EXIT.usage],
   ['row_frozen', EXIT.refused],

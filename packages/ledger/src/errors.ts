@@ -144,3 +144,21 @@ export class JournalError extends LedgerError {
     this.code = code;
   }
 }
+
+/** Why a checkpoint or its key can't be used, as printed in `error.code`. */
+export type CheckpointErrorCode = 'invalid_key' | 'invalid_checkpoint';
+
+/** A key or a checkpoint that is none. What a good one says of the log is a finding of `verify`. */
+export class CheckpointError extends LedgerError {
+  override readonly name = 'CheckpointError';
+  readonly code: CheckpointErrorCode;
+
+  constructor(
+    code: CheckpointErrorCode,
+    message: string,
+    options: { hint: string; facts?: Readonly<Record<string, unknown>>; cause?: unknown },
+  ) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -6,6 +6,8 @@ export type { PidEntry } from './adapters/process/process-table.ts';
 export { identifyProcess, readHost, readPidEntry } from './adapters/process/process-table.ts';
 export type { AppendRequest, PlacedEvent } from './core/append-plan.ts';
 export type { AppendResult } from './core/append-result.ts';
+export type { Checkpoint, CheckpointClaims } from './core/checkpoint.ts';
+export { parseCheckpoint } from './core/checkpoint.ts';
 export type { ContainmentRecord } from './core/containment.ts';
 export { boundDetail, isFaultOpen } from './core/containment.ts';
 export { CustodyFold } from './core/custody-fold.ts';
@@ -87,9 +89,10 @@ export {
   withLiveFields,
 } from './core/task-row.ts';
 export { normalizeTime, toEpochMillis } from './core/time.ts';
-export type { InvalidEventCode, StoreErrorCode } from './errors.ts';
+export type { CheckpointErrorCode, InvalidEventCode, StoreErrorCode } from './errors.ts';
 export {
   BusyError,
+  CheckpointError,
   InvalidEventError,
   InvalidRowError,
   JournalError,
@@ -159,4 +162,6 @@ export type { ManagedTasks, NewChild, NewTask, OperatorCompleted, TaskDone } fro
 export { readEffectiveRow } from './shell/read-effective-row.ts';
 export type { Reclaimed } from './shell/reclaim-run.ts';
 export type { RecoveredFile } from './shell/recover-journal.ts';
+export type { CheckpointOptions } from './shell/take-checkpoint.ts';
+export type { CheckpointProof } from './shell/verify-checkpoint.ts';
 export type { Waits } from './shell/waits.ts';

@@ -2,13 +2,15 @@ import type { VerifyProblem, VerifyReport } from '@custody/ledger';
 import type { CommandContext } from '../command-context.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
+import type { ProofFiles } from '../input/checkpoint-proof.ts';
+import { checkpointProof } from '../input/checkpoint-proof.ts';
 import type { ExpectedHead } from '../input/parse-options.ts';
 import { withLedger } from '../open-store.ts';
 import { printable } from '../output/printable.ts';
 import { printReport } from '../output/report.ts';
 
 /** Options of `verify`. */
-export interface VerifyOptions {
+export interface VerifyOptions extends ProofFiles {
   /** Also compares every table with a replay of the log. */
   readonly rebuild?: boolean | undefined;
   /** A head noted earlier: the log must still contain it. */
@@ -18,12 +20,14 @@ export interface VerifyOptions {
 /** Proves that nothing was lost or edited. Reads only. */
 export async function verify(
   context: CommandContext,
-  { rebuild, expectHead }: VerifyOptions,
+  { rebuild, expectHead, ...files }: VerifyOptions,
 ): Promise<ExitCode> {
+  const proof = await checkpointProof(context, files);
   return withLedger(context, 'prove', async (ledger) => {
     const report = await ledger.verify({
       rebuild: rebuild ?? false,
       ...(expectHead === undefined ? {} : { expectHead }),
+      ...(proof === null ? {} : { proof }),
     });
     await printReport(context, report, () => humanReport(report, context));
     return report.ok ? EXIT.done : EXIT.refused;

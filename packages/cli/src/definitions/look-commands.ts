@@ -3,6 +3,7 @@ import type { CommandRunner } from '../command-context.ts';
 import type { AuditOptions } from '../commands/audit.ts';
 import type { DemoOptions } from '../commands/demo.ts';
 import type { VerifyOptions } from '../commands/verify.ts';
+import { text } from '../input/managed-options.ts';
 import { expectedHead } from '../input/parse-options.ts';
 import { withExample } from './with-example.ts';
 
@@ -79,6 +80,13 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
       .description('prove that nothing was lost or edited; exit 1 if something was')
       .option('--rebuild', 'also compare every table with a replay of the log')
       .option('--expect-head <seq:hash>', 'the log must still contain this head, noted earlier', expectedHead)
+      .option(
+        '--checkpoint <file>',
+        'a signed checkpoint that was kept elsewhere; needs --public-key',
+        text('--checkpoint'),
+      )
+      .option('--public-key <file>', 'the Ed25519 public key that is trusted, PEM', text('--public-key'))
+      .option('--rows <file>', 'the list that was written with the checkpoint', text('--rows'))
       .action((options: VerifyOptions) =>
         run(async () => (await import('../commands/verify.ts')).verify, options),
       ),

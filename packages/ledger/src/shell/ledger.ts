@@ -26,7 +26,11 @@ import { managedRuns } from './managed-runs.ts';
 import type { ManagedTasks } from './managed-tasks.ts';
 import { managedTasks } from './managed-tasks.ts';
 import { recordsOf } from './records.ts';
+import type { CheckpointOptions } from './take-checkpoint.ts';
+import { takeCheckpoint } from './take-checkpoint.ts';
 import { unsupportedManaged } from './unsupported-managed.ts';
+import type { CheckpointProof } from './verify-checkpoint.ts';
+import { verifyCheckpoint } from './verify-checkpoint.ts';
 import type { Waits } from './waits.ts';
 import { waitsOn } from './waits.ts';
 
@@ -83,8 +87,22 @@ export interface Ledger extends AsyncDisposable, Waits {
   /** Streams events in the order of `seq`. */
   read(query?: EventQuery): AsyncIterable<StoredEvent>;
   head(): Promise<Head>;
-  /** Checks the log, and with `rebuild` every table against a replay. Changes nothing. */
-  verify(options?: VerifyOptions): Promise<VerifyReport>;
+  /**
+   * Checks the log, with `rebuild` every table against a replay, and with `proof` everything against a signed
+   * checkpoint. Changes nothing.
+   *
+   * @throws CheckpointError `invalid_key` for a public key that is none.
+   */
+  verify(options?: VerifyOptions & { readonly proof?: CheckpointProof }): Promise<VerifyReport>;
+  /**
+   * Signs where the log stands. Keep what it returns where whoever can write the store can't; nothing is written
+   * here until {@link recordCheckpoint}.
+   *
+   * @throws CheckpointError `invalid_key`.
+   */
+  takeCheckpoint(options: CheckpointOptions): Promise<Checkpoint>;
+  /** Notes a checkpoint in the log, once it is kept elsewhere; the note is a copy, the kept one counts. */
+  recordCheckpoint(checkpoint: Checkpoint): Promise<AppendResult>;
   close(): Promise<void>;
 }
 
@@ -120,7 +138,18 @@ export function createLedger(store: LedgerStore, clock: Clock, processes: Proces
     appendAccepted: (request) => commits.append({ ...request, accepted: true }),
     read: (query = {}) => store.events.read(query),
     head: () => store.events.head(),
-    verify: (options = {}) => store.verify(options),
+    verify: async ({ proof, ...options } = {}) => {
+      const report = await store.verify(options);
+      // A log that can't be read has been told of, and nothing can be held against it.
+      if (proof === undefined || report.problems.some(({ code }) => code === 'log_unreadable')) return report;
+      const problems = [...report.problems, ...(await verifyCheckpoint(store, proof))];
+      return { ...report, ok: problems.length === 0, problems };
+    },
+    takeCheckpoint: (options) => takeCheckpoint(store, clock, options),
+    recordCheckpoint: (checkpoint) => {
+      const event = { type: 'ledger.checkpoint', checkpoint: { ...checkpoint } };
+      return commits.append({ events: [parseNewEvent(event, 0, 'ledger')] });
+    },
     close: () => store.close(),
     [Symbol.asyncDispose]: () => store.close(),
   };
