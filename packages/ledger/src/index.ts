@@ -132,9 +132,10 @@ export type {
   RowUpdateResult,
   TaskRows,
 } from './ports/task-rows.ts';
+export type { Claim, Claimed, NothingClaimed } from './shell/claim-task.ts';
 export type { HeldRun } from './shell/held-run.ts';
 export type { JournalEntry, Journals, RecoveryReport } from './shell/journals.ts';
-export type { Ledger } from './shell/ledger.ts';
+export type { Ledger, ManagedCommands } from './shell/ledger.ts';
 export { createLedger } from './shell/ledger.ts';
 export type { RunReport } from './shell/list-runs.ts';
 export { toRunReport } from './shell/list-runs.ts';
@@ -151,10 +152,8 @@ export type {
   QuestionToParkOn,
 } from './shell/managed-questions.ts';
 export type {
-  Claimed,
   HeldTask,
   ManagedRuns,
-  NothingClaimed,
   RunCompleted,
   RunCompletion,
 } from './shell/managed-runs.ts';

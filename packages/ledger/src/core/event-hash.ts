@@ -11,3 +11,16 @@ export function chainHash(previous: string, text: string | Uint8Array): string {
   const covered = typeof text === 'string' ? previous + text : Buffer.concat([Buffer.from(previous), text]);
   return hash('sha256', covered, 'hex');
 }
+
+/** An id that follows from another one: a UUID of version 8, always the same for the same place. */
+export function derivedId(from: string, place: number): string {
+  const digits = hash('sha256', `${from}\n${place}`, 'hex');
+  const parts = [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    `8${digits.slice(13, 16)}`,
+    `a${digits.slice(17, 20)}`,
+    digits.slice(20, 32),
+  ];
+  return parts.join('-');
+}

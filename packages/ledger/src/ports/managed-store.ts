@@ -3,6 +3,7 @@ import type { Decision, Refusal } from '../core/managed/decision.ts';
 import type { FailoverNodes } from '../core/managed/epoch-record.ts';
 import type { ManagedScope, ScopeRequest } from '../core/managed/scope.ts';
 import type { Question } from '../core/questions/question.ts';
+import type { RecordedEvent } from '../core/recorded-event.ts';
 import type { NewId } from './clock.ts';
 import type { CommitSignal } from './commit-signal.ts';
 
@@ -15,6 +16,8 @@ export type Decided =
       /** What the store knows now, of the same records that the decision saw. */
       readonly after: ManagedScope;
       readonly answer: JsonObject;
+      /** The event by which the same request was carried out before; nothing was written by this one. */
+      readonly repeats?: RecordedEvent;
     }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 

@@ -10,12 +10,13 @@ import type { CustodyReader } from '../ports/custody-reader.ts';
 import type { EventQuery, Head } from '../ports/event-store.ts';
 import type { LeaderStore } from '../ports/leader-store.ts';
 import type { LedgerStore, VerifyOptions, VerifyReport } from '../ports/ledger-store.ts';
-import type { RaisedEpoch } from '../ports/managed-store.ts';
+import type { ManagedStore, RaisedEpoch } from '../ports/managed-store.ts';
 import type { ProcessControl } from '../ports/process-control.ts';
 import type { RecordStore } from '../ports/record-store.ts';
 import type { ReplicaReader } from '../ports/replica-reader.ts';
 import type { SettleScan, StateStore } from '../ports/settle-scan.ts';
 import type { OwnTaskRows } from '../ports/task-rows.ts';
+import { idArgument } from './arguments.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { ManagedLeases } from './managed-leases.ts';
 import { managedLeases } from './managed-leases.ts';
@@ -25,6 +26,7 @@ import type { ManagedRuns } from './managed-runs.ts';
 import { managedRuns } from './managed-runs.ts';
 import type { ManagedTasks } from './managed-tasks.ts';
 import { managedTasks } from './managed-tasks.ts';
+import { onceStore } from './once-store.ts';
 import { recordsOf } from './records.ts';
 import type { CheckpointOptions } from './take-checkpoint.ts';
 import { takeCheckpoint } from './take-checkpoint.ts';
@@ -34,8 +36,20 @@ import { verifyCheckpoint } from './verify-checkpoint.ts';
 import type { Waits } from './waits.ts';
 import { waitsOn } from './waits.ts';
 
+/** Commands on managed tasks. */
+export interface ManagedCommands {
+  /** Commands of operators on managed tasks. */
+  readonly tasks: ManagedTasks;
+  /** Commands of holders of managed tasks. */
+  readonly runs: ManagedRuns;
+  /** Questions of runs, their verdicts, and how those reach runs. */
+  readonly questions: ManagedQuestions;
+  /** What a sweep does with the leases of managed tasks. */
+  readonly leases: ManagedLeases;
+}
+
 /** An open ledger: the append-only log, what follows from it, and the task rows beside it. */
-export interface Ledger extends AsyncDisposable, Waits {
+export interface Ledger extends AsyncDisposable, ManagedCommands, Waits {
   readonly kind: LedgerStore['kind'];
   readonly url: string;
   /** True if opening it made the store. */
@@ -56,14 +70,12 @@ export interface Ledger extends AsyncDisposable, Waits {
   readonly replicas: ReplicaReader | null;
   /** Whether the store keeps managed tasks; on others every command of theirs is refused with `not_supported`. */
   readonly managesTasks: boolean;
-  /** Commands of operators on managed tasks. */
-  readonly tasks: ManagedTasks;
-  /** Commands of holders of managed tasks. */
-  readonly runs: ManagedRuns;
-  /** Questions of runs, their verdicts, and how those reach runs. */
-  readonly questions: ManagedQuestions;
-  /** What a sweep does with the leases of managed tasks. */
-  readonly leases: ManagedLeases;
+  /**
+   * Commands for one request that may be made again, because its answer may get lost: the first command that is
+   * asked for here is carried out once under the id, however often and through whichever handle. One made again
+   * answers what is the case now, and writes nothing. The id is unique in the ledger, as ids of events are.
+   */
+  once(requestId: string): ManagedCommands;
   /**
    * Makes this handle the only writer: the next epoch begins, and every open lease gets a new fence that only
    * its holder is told. The document `EPOCH_DOCUMENT` says which nodes a failover was between.
@@ -109,7 +121,13 @@ export interface Ledger extends AsyncDisposable, Waits {
 /** Builds a ledger over a store. */
 export function createLedger(store: LedgerStore, clock: Clock, processes: ProcessControl): Ledger {
   const managed = store.managed ?? unsupportedManaged(store);
-  const runs = managedRuns({ store: managed, custody: store.custody, processes });
+  const commandsOn = (on: ManagedStore): ManagedCommands => ({
+    tasks: managedTasks(on),
+    runs: managedRuns({ store: on, custody: store.custody, processes }),
+    questions: managedQuestions(on),
+    leases: managedLeases(on, processes),
+  });
+  const commands = commandsOn(managed);
   const commits = new GroupCommit(store.events);
   return {
     kind: store.kind,
@@ -125,11 +143,9 @@ export function createLedger(store: LedgerStore, clock: Clock, processes: Proces
     records: recordsOf(store),
     replicas: store.replicas ?? null,
     managesTasks: store.managed !== undefined,
-    tasks: managedTasks(managed),
-    runs,
-    ...waitsOn(managed, runs),
-    questions: managedQuestions(managed),
-    leases: managedLeases(managed, processes),
+    ...commands,
+    ...waitsOn(managed, commands.runs),
+    once: (requestId) => commandsOn(onceStore(managed, idArgument('request_id', requestId))),
     raiseEpoch: (reason, failover) => managed.raiseEpoch(reason, failover),
     append: async (events, options = {}) => {
       const parsed = events.map((event, index) => parseNewEvent(event, index, options.writer ?? 'anyone'));

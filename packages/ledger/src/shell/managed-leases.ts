@@ -46,7 +46,11 @@ export function managedLeases(store: ManagedStore, processes: ProcessControl): M
     decided.outcome === 'refused'
       ? decided.refusal
       : { outcome: 'requeued', task_id: taskId, status: decided.after.taskOf(taskId)?.status ?? 'ready' };
-  const requestOf = (seen: SeenRun) => ({ taskIds: [seen.taskId], runId: seen.runId });
+  const requestOf = (seen: SeenRun, effect: string) => ({
+    taskIds: [seen.taskId],
+    runId: seen.runId,
+    effect: [effect],
+  });
 
   return {
     settings: async () => (await store.read({ taskIds: [] })).settings,
@@ -69,19 +73,29 @@ export function managedLeases(store: ManagedStore, processes: ProcessControl): M
       return tasks;
     },
     extend: async (seen, reason) => {
-      const decided = await store.decide(requestOf(seen), (scope) =>
+      const decided = await store.decide(requestOf(seen, 'claim.extended'), (scope) =>
         decideExtend(scope, { ...seen, reason }),
       );
       return decided.outcome === 'refused' ? decided.refusal : { outcome: 'extended' };
     },
     release: async (seen) =>
       requeued(
-        await store.decide(requestOf(seen), (scope) => decideExpire(scope, { ...seen, termination: {} })),
+        await store.decide(requestOf(seen, 'claim.reclaimed'), (scope) =>
+          decideExpire(scope, { ...seen, termination: {} }),
+        ),
         seen.taskId,
       ),
     lost: async (seen) =>
-      requeued(await store.decide(requestOf(seen), (scope) => decideLost(scope, seen)), seen.taskId),
+      requeued(
+        await store.decide(requestOf(seen, 'run.ended'), (scope) => decideLost(scope, seen)),
+        seen.taskId,
+      ),
     requeueOrphan: async (taskId) =>
-      requeued(await store.decide({ taskIds: [taskId] }, (scope) => decideOrphan(scope, { taskId })), taskId),
+      requeued(
+        await store.decide({ taskIds: [taskId], effect: ['claim.reclaimed'] }, (scope) =>
+          decideOrphan(scope, { taskId }),
+        ),
+        taskId,
+      ),
   };
 }

@@ -1,4 +1,5 @@
 import type { Refusal } from '../core/managed/decision.ts';
+import { currentFence } from '../core/managed/holder-guard.ts';
 import type { TaskStatus } from '../core/managed/managed-task.ts';
 import { decideAck, decideDeliveries } from '../core/questions/decide-ack.ts';
 import { decideAnswer } from '../core/questions/decide-answer.ts';
@@ -97,8 +98,9 @@ export function askingRuns(store: ManagedStore): AskingRuns {
   return {
     ask: async (asked) => {
       const command = { ...heldRun(asked), question: checkedQuestion(asked, store.newId()) };
-      const decided = await store.decide({ taskIds: [], runId: command.runId }, (scope) =>
-        decideAsk(scope, command),
+      const decided = await store.decide(
+        { taskIds: [], runId: command.runId, effect: ['question.raised'] },
+        (scope) => decideAsk(scope, command),
       );
       if (decided.outcome === 'refused') return decided.refusal;
       return {
@@ -115,8 +117,9 @@ export function askingRuns(store: ManagedStore): AskingRuns {
       const command = isKnown
         ? { ...held, question: null, questionId }
         : { ...held, question: checkedQuestion(on, questionId) };
-      const decided = await store.decide({ taskIds: [], runId: held.runId, questionId }, (scope) =>
-        decidePark(scope, command),
+      const decided = await store.decide(
+        { taskIds: [], runId: held.runId, questionId, effect: ['run.parked'] },
+        (scope) => decidePark(scope, command),
       );
       if (decided.outcome === 'refused') return decided.refusal;
       const taskId = decided.after.runOwner ?? '';
@@ -159,16 +162,21 @@ export function managedQuestions(store: ManagedStore): ManagedQuestions {
         isWritten,
         author: optionalText('author', verdict.author),
       };
-      const decided = await store.decide({ taskIds: [], questionId: command.questionId }, (scope) =>
-        decideAnswer(scope, command),
+      const decided = await store.decide(
+        { taskIds: [], questionId: command.questionId, effect: ['question.answered'] },
+        (scope) => decideAnswer(scope, command),
       );
       if (decided.outcome === 'refused') return decided.refusal;
+      const taskId = decided.after.questionOf(command.questionId)?.task_id ?? '';
+      const task = decided.after.taskOf(taskId);
+      // A run that is open may take it while it works; if it ends first, the next claim brings it.
+      const isHeld = task !== null && currentFence(decided.after, task) !== null;
       return {
         outcome: 'answered',
         question_id: command.questionId,
-        task_id: decided.after.questionOf(command.questionId)?.task_id ?? '',
+        task_id: taskId,
         answer: command.answer,
-        delivery: decided.answer['delivery'] === 'offered' ? 'offered' : 'with_next_claim',
+        delivery: isHeld ? 'offered' : 'with_next_claim',
       };
     },
     deliveries: async (run) => {

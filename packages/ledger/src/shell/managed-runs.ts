@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import { decideBlock } from '../core/managed/decide-block.ts';
-import { decideClaim, decideHeartbeat, decidePush, decideRefresh } from '../core/managed/decide-claim.ts';
+import { BLOCK_TYPES, decideBlock } from '../core/managed/decide-block.ts';
+import { decideHeartbeat, decidePush, decideRefresh } from '../core/managed/decide-claim.ts';
 import { decideComplete } from '../core/managed/decide-complete.ts';
 import { decideFail } from '../core/managed/decide-end.ts';
 import type { WorkerExit } from '../core/managed/decide-exit.ts';
@@ -8,23 +8,21 @@ import { decideExit } from '../core/managed/decide-exit.ts';
 import { decideFinalize } from '../core/managed/decide-finalize.ts';
 import { decideReplay } from '../core/managed/decide-replay.ts';
 import { decideSubmit } from '../core/managed/decide-submit.ts';
-import type { Refusal, RefusalReason } from '../core/managed/decision.ts';
-import type { BlockKind, ProcessIdentity, TaskStatus } from '../core/managed/managed-task.ts';
-import { questionFacts } from '../core/questions/question.ts';
-import { pendingQuestion } from '../core/questions/resume.ts';
-import { UsageError } from '../errors.ts';
+import type { Refusal } from '../core/managed/decision.ts';
+import type { BlockKind, TaskStatus } from '../core/managed/managed-task.ts';
 import type { CustodyReader } from '../ports/custody-reader.ts';
 import type { ManagedStore } from '../ports/managed-store.ts';
 import type { ProcessControl } from '../ports/process-control.ts';
 import {
   fenceArgument,
   idArgument,
-  integerArgument,
   optionalText,
   refuseBoth,
   spanArgument,
   textArgument,
 } from './arguments.ts';
+import type { Claim, Claimed, NothingClaimed } from './claim-task.ts';
+import { claimTask } from './claim-task.ts';
 import type { HeldRun } from './held-run.ts';
 import { heldRun as held } from './held-run.ts';
 import type { RunReport } from './list-runs.ts';
@@ -38,27 +36,6 @@ import { reclaimRun } from './reclaim-run.ts';
 /** The same, with the task that the holder believes to hold. */
 export interface HeldTask extends HeldRun {
   readonly taskId: string;
-}
-
-/** A granted claim. */
-export interface Claimed {
-  readonly outcome: 'claimed';
-  readonly task_id: string;
-  readonly run_id: string;
-  readonly fence: number;
-  readonly expires_at: string;
-  /** True if the newest question of the task still waits for its answer: the conversation starts with it. */
-  readonly pending_question: boolean;
-  readonly question: JsonObject | null;
-  /** Answers that no earlier run has heard. */
-  readonly resume_notice: string | null;
-}
-
-/** There was nothing to claim, and why. */
-export interface NothingClaimed {
-  readonly outcome: 'none';
-  readonly reason: RefusalReason;
-  readonly [fact: string]: JsonValue | undefined;
 }
 
 /** What a run brings at its end. */
@@ -87,14 +64,7 @@ export interface RunCompleted {
 /** Commands of holders. Each is judged by run and fence in the transaction that writes; a refusal wrote nothing. */
 export interface ManagedRuns extends AskingRuns {
   /** Asks for a task: the given one, or the oldest ready one of the highest priority. */
-  claim(claim: {
-    readonly holder: string;
-    readonly taskId?: string;
-    readonly ttlMs?: number;
-    /** The process that a reclaim stops. */
-    readonly pid?: number;
-    readonly process?: ProcessIdentity;
-  }): Promise<Claimed | NothingClaimed>;
+  claim(claim: Claim): Promise<Claimed | NothingClaimed>;
   heartbeat(
     beat: HeldRun & { readonly ttlMs?: number },
   ): Promise<{ readonly outcome: 'extended'; readonly expires_at: string } | Refusal>;
@@ -198,8 +168,9 @@ export function managedRuns({ store, custody, processes }: ManagedRunsParts): Ma
         state: textArgument('state', report.state),
         note: optionalText('note', report.note),
       };
-      const decided = await store.decide({ taskIds: [], runId: command.runId }, (scope) =>
-        decidePush(scope, command),
+      const decided = await store.decide(
+        { taskIds: [], runId: command.runId, effect: ['run.pushed'] },
+        (scope) => decidePush(scope, command),
       );
       return decided.outcome === 'refused' ? decided.refusal : { outcome: 'recorded' };
     },
@@ -227,7 +198,12 @@ export function managedRuns({ store, custody, processes }: ManagedRunsParts): Ma
         reason: textArgument('reason', end.reason),
         error: optionalText('error', end.error),
       };
-      const request = { taskIds: [command.taskId], runId: command.runId, evidence: true };
+      const request = {
+        taskIds: [command.taskId],
+        runId: command.runId,
+        evidence: true,
+        effect: ['task.failed'],
+      };
       const decided = await store.decide(request, (scope) => decideFail(scope, command));
       if (decided.outcome === 'refused') return decided.refusal;
       return { outcome: 'failed', task_id: command.taskId, status: statusOf(command.taskId, decided.after) };
@@ -241,7 +217,7 @@ export function managedRuns({ store, custody, processes }: ManagedRunsParts): Ma
         kind: kindArgument(hold.kind),
         madeUpRunId: store.newId(),
       };
-      const decided = await store.decide({ taskIds: [taskId], runId }, (scope) =>
+      const decided = await store.decide({ taskIds: [taskId], runId, effect: BLOCK_TYPES }, (scope) =>
         decideBlock(scope, command),
       );
       if (decided.outcome === 'refused') return decided.refusal;
@@ -249,8 +225,9 @@ export function managedRuns({ store, custody, processes }: ManagedRunsParts): Ma
     },
     exited: async (report) => {
       const command = { ...heldTask(report), exit: report.exit };
-      const decided = await store.decide({ taskIds: [command.taskId], runId: command.runId }, (scope) =>
-        decideExit(scope, command),
+      const decided = await store.decide(
+        { taskIds: [command.taskId], runId: command.runId, effect: ['run.ended'] },
+        (scope) => decideExit(scope, command),
       );
       if (decided.outcome === 'refused') return decided.refusal;
       return { outcome: 'ended', task_id: command.taskId, status: statusOf(command.taskId, decided.after) };
@@ -273,56 +250,6 @@ function heldTask(run: HeldTask): {
   readonly fence: number;
 } {
   return { ...held(run), taskId: idArgument('task_id', run.taskId) };
-}
-
-async function claimTask(
-  store: ManagedStore,
-  processes: ProcessControl,
-  claim: Parameters<ManagedRuns['claim']>[0],
-): Promise<Claimed | NothingClaimed> {
-  const holder = textArgument('holder', claim.holder);
-  const taskId = claim.taskId === undefined ? null : idArgument('task_id', claim.taskId);
-  const ttlMs = spanArgument('ttl', claim.ttlMs);
-  const command = {
-    taskId,
-    holder,
-    ttlMs,
-    runId: store.newId(),
-    process: claim.process ?? (await identify(processes, claim.pid)),
-  };
-  const request = taskId === null ? { taskIds: [], claimableBy: holder } : { taskIds: [taskId] };
-  const decided = await store.decide(request, (scope) => decideClaim(scope, command));
-  if (decided.outcome === 'refused') return { ...decided.refusal, outcome: 'none' };
-  const claimed =
-    [...(taskId === null ? decided.after.candidates : [taskId])].find(
-      (id) => decided.after.leaseOf(id)?.run_id === command.runId,
-    ) ?? '';
-  const lease = decided.after.leaseOf(claimed);
-  const task = decided.after.taskOf(claimed);
-  const run = task?.runs.at(-1);
-  if (lease === null || task === null || run === undefined)
-    throw new Error(`the store granted run ${command.runId} and does not know its lease`);
-  const question = pendingQuestion(decided.after, task);
-  return {
-    outcome: 'claimed',
-    task_id: claimed,
-    run_id: command.runId,
-    fence: lease.fence,
-    expires_at: new Date(lease.expires_at_ms).toISOString(),
-    pending_question: question !== null,
-    question: question === null ? null : questionFacts(question),
-    resume_notice: run.resume_notice,
-  };
-}
-
-async function identify(processes: ProcessControl, pid: number | undefined): Promise<ProcessIdentity | null> {
-  if (pid === undefined) return null;
-  const identity = await processes.identify(integerArgument('pid', pid, 1));
-  if (identity !== null) return identity;
-  throw new UsageError('invalid_option', `there is no process ${pid} on this host`, {
-    hint: 'Give the pid of the running worker, or none.',
-    facts: { field: 'pid', value: pid },
-  });
 }
 
 async function finalizeRun(
@@ -359,7 +286,7 @@ async function completeRun(store: ManagedStore, end: RunCompletion): Promise<Run
     metadata: end.metadata ?? null,
   };
   const fence = isReplay ? 0 : fenceArgument(end.fence);
-  const request = { taskIds: [taskId], runId, evidence: true, children: true };
+  const request = { taskIds: [taskId], runId, evidence: true, children: true, effect: ['task.completed'] };
   const decided = await store.decide(request, (scope) =>
     isReplay ? decideReplay(scope, completion) : decideComplete(scope, { ...completion, fence }),
   );

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../core/json.ts';
-import { decideBlock, decideUnblock } from '../core/managed/decide-block.ts';
+import { BLOCK_TYPES, decideBlock, decideUnblock } from '../core/managed/decide-block.ts';
 import type { CompleteByOperator } from '../core/managed/decide-complete.ts';
 import { decideOperatorComplete } from '../core/managed/decide-complete.ts';
 import type { Comment, CreateTask } from '../core/managed/decide-create.ts';
@@ -88,9 +88,12 @@ export function managedTasks(store: ManagedStore): ManagedTasks {
     create: async (task) => {
       const taskId = task.taskId === undefined ? store.newId() : idArgument('task_id', task.taskId);
       const command = checkedTask({ ...task, taskId });
-      return act('created', { taskIds: [taskId, ...(command.parents ?? [])], rows: true }, (scope) =>
-        decideCreate(scope, command),
-      );
+      const request = {
+        taskIds: [taskId, ...(command.parents ?? [])] as const,
+        rows: true,
+        effect: ['task.created'],
+      };
+      return act('created', request, (scope) => decideCreate(scope, command));
     },
     get: async (taskId) => (await store.read({ taskIds: [idArgument('task_id', taskId)] })).taskOf(taskId),
     link: async (link) => {
@@ -98,16 +101,21 @@ export function managedTasks(store: ManagedStore): ManagedTasks {
         taskId: idArgument('task_id', link.taskId),
         parentId: idArgument('parent_id', link.parentId),
       };
-      return act('linked', { taskIds: [command.taskId, command.parentId], ancestors: true }, (scope) =>
-        decideLink(scope, command),
-      );
+      const request = {
+        taskIds: [command.taskId, command.parentId] as const,
+        ancestors: true,
+        effect: ['task.linked'],
+      };
+      return act('linked', request, (scope) => decideLink(scope, command));
     },
     assign: async (to) => {
       const command = {
         taskId: idArgument('task_id', to.taskId),
         assignee: textArgument('assignee', to.assignee),
       };
-      return act('assigned', { taskIds: [command.taskId] }, (scope) => decideAssign(scope, command));
+      return act('assigned', { taskIds: [command.taskId], effect: ['task.assigned'] }, (scope) =>
+        decideAssign(scope, command),
+      );
     },
     comment: async (comment) => {
       const runId =
@@ -118,14 +126,24 @@ export function managedTasks(store: ManagedStore): ManagedTasks {
         body: textArgument('body', comment.body),
         runId,
       };
-      const request = { taskIds: [command.taskId] as const, ...(runId === null ? {} : { runId }) };
+      const request = {
+        taskIds: [command.taskId] as const,
+        effect: ['task.commented'],
+        ...(runId === null ? {} : { runId }),
+      };
       let isLate = false;
-      const done = await act('commented', request, (scope) => {
+      const decided = await store.decide(request, (scope) => {
         const decision = decideComment(scope, command);
         isLate = decision.kind === 'accepted' && decision.events[0]?.['late'] === true;
         return decision;
       });
-      return done.outcome === 'refused' ? done : { ...done, late: isLate };
+      if (decided.outcome === 'refused') return decided.refusal;
+      return {
+        outcome: 'commented',
+        task_id: command.taskId,
+        status: statusOf(decided.after, command.taskId),
+        late: decided.repeats === undefined ? isLate : decided.repeats['late'] === true,
+      };
     },
     block: async (block) => {
       const command = {
@@ -135,23 +153,29 @@ export function managedTasks(store: ManagedStore): ManagedTasks {
         kind: kindArgument(block.kind),
         madeUpRunId: store.newId(),
       };
-      return act('blocked', { taskIds: [command.taskId] }, (scope) => decideBlock(scope, command));
+      return act('blocked', { taskIds: [command.taskId], effect: BLOCK_TYPES }, (scope) =>
+        decideBlock(scope, command),
+      );
     },
     unblock: async (task) => {
       const taskId = idArgument('task_id', task.taskId);
-      return act('unblocked', { taskIds: [taskId] }, (scope) => decideUnblock(scope, { taskId }));
+      return act('unblocked', { taskIds: [taskId], effect: ['task.unblocked'] }, (scope) =>
+        decideUnblock(scope, { taskId }),
+      );
     },
     specify: async (specification) => {
       const taskId = idArgument('task_id', specification.taskId);
       if (specification.title !== undefined && specification.title !== null)
         textArgument('title', specification.title);
-      return act('specified', { taskIds: [taskId] }, (scope) => decideSpecify(scope, specification));
+      return act('specified', { taskIds: [taskId], effect: ['task.specified'] }, (scope) =>
+        decideSpecify(scope, specification),
+      );
     },
     decompose: async (split) => {
       const taskId = idArgument('task_id', split.taskId);
       const children = checkedChildren(split.children, store.newId);
       const childIds = children.map((child) => child.taskId);
-      const request = { taskIds: [taskId, ...childIds] as const, rows: true };
+      const request = { taskIds: [taskId, ...childIds] as const, rows: true, effect: ['task.decomposed'] };
       const done = await act('decomposed', request, (scope) =>
         decideDecompose(scope, { ...split, children }),
       );
@@ -163,7 +187,9 @@ export function managedTasks(store: ManagedStore): ManagedTasks {
         actor: textArgument('actor', task.actor),
         reason: optionalText('reason', task.reason),
       };
-      return act('promoted', { taskIds: [command.taskId] }, (scope) => decidePromote(scope, command));
+      return act('promoted', { taskIds: [command.taskId], effect: ['task.promoted'] }, (scope) =>
+        decidePromote(scope, command),
+      );
     },
     complete: (end) => completeByOperator(store, end),
     cancel: async (task) => {
@@ -171,15 +197,18 @@ export function managedTasks(store: ManagedStore): ManagedTasks {
         taskId: idArgument('task_id', task.taskId),
         reason: optionalText('reason', task.reason),
       };
-      return act('cancelled', { taskIds: [command.taskId], evidence: true }, (scope) =>
-        decideCancel(scope, command),
-      );
+      const request = { taskIds: [command.taskId] as const, evidence: true, effect: ['task.cancelled'] };
+      return act('cancelled', request, (scope) => decideCancel(scope, command));
     },
     archive: async (task) => {
       const taskId = idArgument('task_id', task.taskId);
-      return act('archived', { taskIds: [taskId], evidence: true, children: true }, (scope) =>
-        decideArchive(scope, { taskId }),
-      );
+      const request = {
+        taskIds: [taskId] as const,
+        evidence: true,
+        children: true,
+        effect: ['task.archived'],
+      };
+      return act('archived', request, (scope) => decideArchive(scope, { taskId }));
     },
   };
 }
@@ -195,7 +224,7 @@ async function completeByOperator(
     force: end.force ?? false,
     runId: store.newId(),
   };
-  const request = { taskIds: [command.taskId], evidence: true, children: true };
+  const request = { taskIds: [command.taskId], evidence: true, children: true, effect: ['task.completed'] };
   let place = 0;
   const decided = await store.decide(request, (scope) => {
     const decision = decideOperatorComplete(scope, command);

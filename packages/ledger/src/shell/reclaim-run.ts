@@ -22,17 +22,23 @@ export async function reclaimRun(
   processes: ProcessControl,
   command: { readonly taskId: string; readonly runId: string; readonly reason: string | null },
 ): Promise<Reclaimed | Refusal> {
-  const request = { taskIds: [command.taskId], runId: command.runId };
-  const seen = await store.read(request);
-  const reclaimable = decideReclaimable(seen, command);
-  const lease = seen.leaseOf(command.taskId);
-  if (reclaimable.kind === 'refused') return reclaimable.refusal;
+  const request = { taskIds: [command.taskId], runId: command.runId, effect: ['claim.reclaimed'] };
+  const seen = await store.decide(request, (scope) => decideReclaimable(scope, command));
+  if (seen.outcome === 'refused') return seen.refusal;
+  const done = {
+    outcome: 'reclaimed',
+    task_id: command.taskId,
+    run_id: command.runId,
+    status: 'ready',
+  } as const;
+  if (seen.repeats !== undefined) return done;
+  const lease = seen.after.leaseOf(command.taskId);
   if (lease === null) throw new Error(`the store gives ${command.taskId} no lease although it runs`);
   const held = { taskId: command.taskId, runId: command.runId, fence: lease.fence };
   const { report, survived } = await terminateWorker(processes, lease.process);
   if (survived) {
     const deferral = { ...held, reason: 'manual_reclaim_worker_alive', termination: report };
-    const deferred = await store.decide(request, (scope) => decideDefer(scope, deferral));
+    const deferred = await store.decide({ ...request, effect: [] }, (scope) => decideDefer(scope, deferral));
     if (deferred.outcome === 'refused') return deferred.refusal;
     const expiresAt = deferred.after.leaseOf(command.taskId)?.expires_at_ms ?? 0;
     return {
@@ -48,6 +54,5 @@ export async function reclaimRun(
   const reclaimed = await store.decide(request, (scope) =>
     decideReclaim(scope, { ...held, reason: command.reason, termination: report }),
   );
-  if (reclaimed.outcome === 'refused') return reclaimed.refusal;
-  return { outcome: 'reclaimed', task_id: command.taskId, run_id: command.runId, status: 'ready' };
+  return reclaimed.outcome === 'refused' ? reclaimed.refusal : done;
 }

@@ -3,8 +3,9 @@ import type { Refusal } from '../core/managed/decision.ts';
 import { decideOffered } from '../core/questions/decide-ack.ts';
 import type { ManagedStore } from '../ports/managed-store.ts';
 import { idArgument, textArgument } from './arguments.ts';
+import type { Claim, Claimed } from './claim-task.ts';
 import type { OfferedVerdict } from './managed-questions.ts';
-import type { Claimed, ManagedRuns } from './managed-runs.ts';
+import type { ManagedRuns } from './managed-runs.ts';
 
 /** Time makes work as well: a lease runs out, a settle window ends. So a wait looks again without any commit. */
 const LOOK_ANYWAY_MS = 1_000;
@@ -16,9 +17,15 @@ export interface Waits {
    *
    * @throws the signal's reason once it is aborted; nothing was claimed then.
    */
-  waitForWork(
-    claim: Parameters<ManagedRuns['claim']>[0] & { readonly signal?: AbortSignal },
-  ): Promise<Claimed>;
+  waitForWork(claim: Claim & { readonly signal?: AbortSignal }): Promise<Claimed>;
+  /**
+   * Waits until there is something to claim, and claims nothing: another one may be quicker.
+   *
+   * @throws the signal's reason once it is aborted.
+   */
+  waitUntilClaimable(
+    wait: Pick<Claim, 'holder' | 'taskId'> & { readonly signal?: AbortSignal },
+  ): Promise<void>;
   /**
    * Waits until a verdict is offered to a run. It is delivered once the run acknowledges it. Refused as soon as
    * the run does not hold its task any more.
@@ -44,19 +51,27 @@ export function waitsOn(store: ManagedStore, runs: Pick<ManagedRuns, 'claim'>): 
     }
   }
 
+  function lookFor(claim: Pick<Claim, 'holder' | 'taskId'>): () => Promise<boolean> {
+    const holder = textArgument('holder', claim.holder);
+    const taskId = claim.taskId === undefined ? null : idArgument('task_id', claim.taskId);
+    const request = taskId === null ? { taskIds: [], claimableBy: holder } : { taskIds: [taskId] };
+    const asked = { taskId, holder, runId: '', ttlMs: null, process: null };
+    return async () => decideClaim(await store.read(request), asked).kind === 'accepted';
+  }
+
   return {
     waitForWork: async ({ signal, ...claim }) => {
-      const holder = textArgument('holder', claim.holder);
-      const taskId = claim.taskId === undefined ? null : idArgument('task_id', claim.taskId);
-      const request = taskId === null ? { taskIds: [], claimableBy: holder } : { taskIds: [taskId] };
-      const asked = { taskId, holder, runId: '', ttlMs: null, process: null };
+      const isClaimable = lookFor(claim);
       return until(signal, async () => {
         // Looked at without the write lock first: those who wait in vain must not hold up those who work.
-        const decision = decideClaim(await store.read(request), asked);
-        if (decision.kind === 'refused') return null;
+        if (!(await isClaimable())) return null;
         const answer = await runs.claim(claim);
         return answer.outcome === 'claimed' ? answer : null;
       });
+    },
+    waitUntilClaimable: async ({ signal, ...wait }) => {
+      const isClaimable = lookFor(wait);
+      await until(signal, async () => ((await isClaimable()) ? true : null));
     },
     waitForVerdict: async ({ runId: given, signal }) => {
       const runId = idArgument('run_id', given);

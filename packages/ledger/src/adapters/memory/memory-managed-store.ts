@@ -109,6 +109,7 @@ function scopeOf({ log, clock }: MemoryManagedOptions, request: ScopeRequest, be
     ...beside,
     fold: log.managed,
     runOwner: request.runId === undefined ? null : ownerOf(log, request.runId),
+    knownEvent: request.eventId === undefined ? null : (log.byId.get(request.eventId) ?? null),
     candidates: request.claimableBy === undefined ? [] : candidatesFor(log, request.claimableBy, now),
     children: new Map(
       request.children === true ? namedTasks(log, request).map((id) => [id, childIds(log, id)]) : [],

@@ -4,9 +4,11 @@ import { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { ManagedScope, ManagedSettings, ScopeRequest } from '../../core/managed/scope.ts';
 import { parseSettings, SETTINGS_DOCUMENT } from '../../core/managed/settings.ts';
 import type { TaskCustody } from '../../core/obligations.ts';
+import type { RecordedEvent } from '../../core/recorded-event.ts';
 import { isOneOf } from './key-list.ts';
 import { parseRecord } from './records.ts';
 import { readTaskCustodies } from './sql-custody-reader.ts';
+import { knownEvents } from './sql-event-store.ts';
 import { loadLeases, loadSubmissions, loadTasks } from './sql-managed-fold.ts';
 import { loadOwedQuestions, loadQuestion } from './sql-questions.ts';
 import type { Db, SqlContext } from './tables.ts';
@@ -36,7 +38,8 @@ export async function loadScope(
     request.questionId === undefined
       ? null
       : await loadQuestion(db, context, { fold, questionId: request.questionId });
-  const owners = [runOwner, asker].filter((id) => id !== null);
+  const knownEvent = request.eventId === undefined ? null : await eventOf(db, context, request.eventId);
+  const owners = [runOwner, asker, knownEvent?.['task_id']].filter((id) => typeof id === 'string');
   const named = [...new Set([...request.taskIds, ...owners, ...candidates])];
   await loadTasks(db, context, { fold, taskIds: named });
   await loadParents(db, context, { fold, allGenerations: request.ancestors === true });
@@ -52,6 +55,7 @@ export async function loadScope(
     now,
     fold,
     runOwner,
+    knownEvent,
     candidates,
     children,
     settings: await loadSettings(db, context.ledger),
@@ -62,6 +66,10 @@ export async function loadScope(
         : new Map<string, TaskCustody>(),
   });
   return { scope, fold };
+}
+
+async function eventOf(db: Db, context: SqlContext, id: string): Promise<RecordedEvent | null> {
+  return (await knownEvents(db, context, [{ id }])).get(id) ?? null;
 }
 
 async function ownerOf(db: Db, ledger: string, runId: string): Promise<string | null> {

@@ -12,6 +12,13 @@ import type { ManagedScope } from './scope.ts';
 /** Blocks of one kind in a row after which nobody tries again before a person has looked. */
 const RECURRENCE_LIMIT = 2;
 
+/** The events of which one says that a task is held up. */
+export const BLOCK_TYPES: readonly string[] = [
+  'task.blocked',
+  'task.dependency_wait',
+  'task.block_loop_detected',
+];
+
 /** Holds a task up, by its holder or by an operator. */
 export interface Block {
   readonly taskId: string;

@@ -1,6 +1,7 @@
 import type { TaskCustody } from '../obligations.ts';
 import { evidenceOf } from '../obligations.ts';
 import type { Question } from '../questions/question.ts';
+import type { RecordedEvent } from '../recorded-event.ts';
 import { emptyTaskFacts } from '../run-evidence.ts';
 import type { ManagedFold } from './managed-fold.ts';
 import type { Lease, ManagedTask, Submission } from './managed-task.ts';
@@ -12,6 +13,7 @@ export interface ScopeRecords {
   readonly settings: ManagedSettings;
   readonly fold: ManagedFold;
   readonly runOwner: string | null;
+  readonly knownEvent: RecordedEvent | null;
   readonly candidates: readonly string[];
   /** Ids of the children that were asked for, by parent. */
   readonly children: ReadonlyMap<string, readonly string[]>;
@@ -26,6 +28,7 @@ export function loadedScope(records: ScopeRecords): ManagedScope {
     now: records.now,
     settings: records.settings,
     runOwner: records.runOwner,
+    knownEvent: records.knownEvent,
     candidates: records.candidates,
     taskOf: (taskId): ManagedTask | null => fold.tasks.get(taskId) ?? null,
     leaseOf: (taskId): Lease | null => fold.leases.get(taskId) ?? null,

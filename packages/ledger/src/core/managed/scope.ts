@@ -1,4 +1,5 @@
 import type { Question } from '../questions/question.ts';
+import type { RecordedEvent } from '../recorded-event.ts';
 import type { ExecutionEvidence } from '../run-evidence.ts';
 import type { Lease, ManagedTask, Submission } from './managed-task.ts';
 
@@ -40,6 +41,10 @@ export interface ScopeRequest {
   readonly questionId?: string;
   /** Also the tasks that this holder could be given. */
   readonly claimableBy?: string;
+  /** The event of this id, if it is there, with the task that it is about. */
+  readonly eventId?: string;
+  /** The types of the event that says that the command was carried out; absent if doing it again changes nothing. */
+  readonly effect?: readonly string[];
 }
 
 /** What a decision may read: one moment of the store, under its write lock. */
@@ -49,6 +54,8 @@ export interface ManagedScope {
   readonly settings: ManagedSettings;
   /** The task that the requested run belongs to; null if no such run is known. */
   readonly runOwner: string | null;
+  /** The requested event; null if there is none of that id. */
+  readonly knownEvent: RecordedEvent | null;
   /** The oldest ready task of the highest priority, then tasks whose holder may be gone. */
   readonly candidates: readonly string[];
   taskOf(taskId: string): ManagedTask | null;

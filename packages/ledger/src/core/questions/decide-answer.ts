@@ -1,6 +1,5 @@
 import type { Decision } from '../managed/decision.ts';
 import { accept, refuse } from '../managed/decision.ts';
-import { currentFence } from '../managed/holder-guard.ts';
 import type { ManagedTask } from '../managed/managed-task.ts';
 import { isEnded } from '../managed/managed-task.ts';
 import type { ManagedScope } from '../managed/scope.ts';
@@ -48,9 +47,7 @@ export function decideAnswer(scope: ManagedScope, command: Answer): Decision {
     author: command.author,
     status: wakes(scope, task, question) ? statusOnceAnswered(scope, task) : null,
   };
-  // A run that is open may take it while it works; if it ends first, the next claim brings it.
-  const delivery = currentFence(scope, task) === null ? 'with_next_claim' : 'offered';
-  return accept([event], { answer: { delivery } });
+  return accept([event]);
 }
 
 /** True if the task is parked and waits for nothing but this answer. */
