@@ -5,7 +5,7 @@ import { printReport } from '../output/report.ts';
 import { createServer } from '../server/create-server.ts';
 import type { Address } from '../server/listen.ts';
 import { listen } from '../server/listen.ts';
-import { checkNodeState, servedStore } from '../server/open-served.ts';
+import { checkStateFolder, servedStore } from '../server/open-served.ts';
 import { startNode } from '../server/served-node.ts';
 import { serverLog } from '../server/server-log.ts';
 
@@ -25,7 +25,7 @@ export interface ServeOptions {
 /** Serves a ledger until SIGINT or SIGTERM; then it finishes what it has accepted. */
 export async function serve(context: CommandContext, options: ServeOptions): Promise<ExitCode> {
   const open = servedStore(context.storeUrl);
-  await checkNodeState(options.state, options.node);
+  await checkStateFolder(options.state);
   const log = await serverLog(context);
   const stopping = context.interruption();
   const node = await startNode({

@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises';
 import type { Ledger } from '@custody/ledger';
 import { memoryPlace, openLedger, parseStoreUrl } from '@custody/ledger';
 import { CliError } from '../errors.ts';
-import { readNodeFiles } from './node-files.ts';
 
 /** Stores with an epoch that a failover can raise. */
 const SERVED_KINDS: ReadonlySet<string> = new Set(['memory', 'sqlite', 'postgres']);
@@ -24,24 +23,15 @@ export function servedStore(storeUrl: string): (create: boolean) => Promise<Ledg
 }
 
 /**
- * Checks the state folder before a node starts. Without it nobody could tell whether the node is fenced.
+ * Checks that the state folder is there. Without it nobody could tell whether a node is fenced.
  *
- * @throws CliError `state_unreadable` or `node_fenced`.
+ * @throws CliError `state_unreadable`.
  */
-export async function checkNodeState(directory: string, name: string): Promise<void> {
-  const isDirectory = await stat(directory).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  if (!isDirectory)
-    throw new CliError('state_unreadable', `there is no state folder at ${directory}`, {
-      hint: 'Make it with mkdir, or give its place with --state. All nodes of a ledger share one.',
-      facts: { directory },
-    });
-  const { fenced } = await readNodeFiles(directory, name);
-  if (fenced === null) return;
-  throw new CliError('node_fenced', `${name} is fenced and must not serve: ${fenced}`, {
-    hint: `Another node has taken over. To serve from here again, start this one under another name, as a replica.`,
-    facts: { node: name, fenced, file: `${name}.fenced` },
+export async function checkStateFolder(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => null);
+  if (found?.isDirectory() === true) return;
+  throw new CliError('state_unreadable', `there is no state folder at ${directory}`, {
+    hint: 'Make it with mkdir, or give its place with --state. All nodes of a ledger share one.',
+    facts: { directory },
   });
 }

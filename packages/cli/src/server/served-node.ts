@@ -1,11 +1,10 @@
 import type { Ledger } from '@custody/ledger';
 import { StaleEpochError } from '@custody/ledger';
 import { CliError, toError } from '../errors.ts';
+import { nodeFence } from '../state/node-fence.ts';
+import type { NodeRole } from '../state/state-folder.ts';
 import type { NodeFiles } from './node-files.ts';
 import { readNodeFiles } from './node-files.ts';
-
-/** What a node is to those who ask it. */
-export type NodeRole = 'primary' | 'replica';
 
 /** One node of a served ledger: what it may do is read from the state folder each time. */
 export interface ServedNode {
@@ -43,13 +42,14 @@ export interface NodeOptions {
   readonly onFault: (error: Error) => void;
 }
 
-/** A handle on the ledger, from when the node got a role until it gets another one. */
+/** A handle on the ledger, from when the node got a role until it is promoted the next time. */
 interface Term {
   readonly ledger: Ledger;
   /** Of the ledger when the handle was opened. */
   readonly epoch: number;
+  /** What the state folder said last. */
   role: NodeRole;
-  /** Another writer has taken the ledger over. Only a new term, or a restart, makes this node primary again. */
+  /** The ledger belongs to somebody else. Only a promotion, or a restart, makes this node primary again. */
   isOver: boolean;
   users: number;
   /** Called when the last user is gone. */
@@ -59,13 +59,20 @@ interface Term {
 /**
  * Starts a node.
  *
+ * @throws CliError `node_fenced` if another node has taken over from it.
  * @throws StoreError as `open` does.
  */
 export async function startNode(options: NodeOptions): Promise<ServedNode> {
   const { name, directory, stopping, onRole, onFault } = options;
-  const firstRole = roleFrom(await readNodeFiles(directory, name));
+  const files = await readNodeFiles(directory, name);
+  if (files.fenced !== null) throw fencedError(name, files.fenced);
+  const role = roleFrom(files);
   // A replica, and one that is promoted, takes over what is there; it never begins an empty ledger.
-  let term = await beginTerm(await options.open(firstRole === 'primary'), firstRole);
+  let term = await beginTerm(options, role, role === 'primary');
+  if (term.isOver) {
+    await term.ledger.close();
+    throw fencedError(name, 'the ledger was given to another node');
+  }
   let turn: Promise<unknown> = Promise.resolve();
   let retired: Promise<unknown> = Promise.resolve();
 
@@ -89,8 +96,9 @@ export async function startNode(options: NodeOptions): Promise<ServedNode> {
       return;
     }
     const last = term;
-    term = await beginTerm(await options.open(false), 'primary');
-    onRole('primary', `the role file says so; epoch ${term.epoch}`);
+    term = await beginTerm(options, 'primary', false);
+    if (term.isOver) onRole('replica', 'the ledger was given to another node, whatever the role file says');
+    else onRole('primary', `the role file says so; epoch ${term.epoch}`);
     retired = Promise.all([retired, unused(last).then(() => last.ledger.close())]);
     retired.catch((error: unknown) => onFault(toError(error)));
   }
@@ -115,7 +123,7 @@ export async function startNode(options: NodeOptions): Promise<ServedNode> {
   }
 
   /** A node whose epoch is over may still be called primary by its file; it must not call itself so. */
-  async function role(): Promise<NodeRole> {
+  async function provenRole(): Promise<NodeRole> {
     if ((await follow()) === 'replica') return 'replica';
     const asked = term;
     const { epoch } = await use(asked, (ledger) => ledger.head());
@@ -126,7 +134,7 @@ export async function startNode(options: NodeOptions): Promise<ServedNode> {
   return {
     name,
     stopping,
-    role,
+    role: provenRole,
     fence: async () => (await readNodeFiles(directory, name)).fenced,
     read: async (work) => {
       await follow();
@@ -145,10 +153,18 @@ export async function startNode(options: NodeOptions): Promise<ServedNode> {
   };
 }
 
-async function beginTerm(ledger: Ledger, role: NodeRole): Promise<Term> {
+/** A handle that is opened while a failover is on its way belongs to the node for which the epoch was raised. */
+async function beginTerm(
+  { open, name, directory }: NodeOptions,
+  role: NodeRole,
+  create: boolean,
+): Promise<Term> {
+  const ledger = await open(create);
   try {
     const { epoch } = await ledger.head();
-    return { ledger, epoch, role, isOver: false, users: 0, onUnused: null };
+    const isOver =
+      role === 'primary' && (await nodeFence(ledger, { folder: directory, node: name })) !== null;
+    return { ledger, epoch, role, isOver, users: 0, onUnused: null };
   } catch (error) {
     await ledger.close();
     throw error;
@@ -180,5 +196,12 @@ function readOnlyError(name: string): CliError {
   return new CliError('read_only', `${name} is a replica, or fenced: it takes no writes`, {
     hint: 'Send writes to the primary, or through the proxy.',
     facts: { node: name },
+  });
+}
+
+function fencedError(node: string, line: string): CliError {
+  return new CliError('node_fenced', `${node} is fenced and must not serve: ${line}`, {
+    hint: 'Another node has taken over. To serve from here again, start this one under another name, as a replica.',
+    facts: { node, fenced: line },
   });
 }
