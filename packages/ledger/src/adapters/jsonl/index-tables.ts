@@ -66,7 +66,7 @@ export const INDEX_SCHEMA: SqliteSchema = {
   applicationId: INDEX_APPLICATION_ID,
   steps: [
     async (db) => {
-      await createLedgerTables(db);
+      await createLedgerTables(db, 'one');
       await createIndexTables(db);
     },
   ],

@@ -180,7 +180,7 @@ function toOpenIndex(handles: SqliteHandles, identity: string | null): OpenIndex
       writer: handles.writer,
       reader: handles.reader,
       ledger: INDEX_LEDGER,
-      flags: { keyList: 'json_each' },
+      flags: { keyList: 'json_each', ledgers: 'one' },
     },
     db: handles.writer as unknown as IndexDb,
     identity,

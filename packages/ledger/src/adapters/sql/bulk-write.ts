@@ -9,7 +9,7 @@ const SIZES = [256, 64, 16, 4, 1];
 export interface BulkWrite<T extends keyof Tables> {
   readonly table: T;
   readonly rows: readonly Insertable<Tables[T]>[];
-  /** The columns that make a row the same one; absent where none may be there yet. */
+  /** The columns that make a row the same one within its ledger; absent where none may be there yet. */
   readonly key?: readonly (keyof Insertable<Tables[T]> & string)[];
 }
 
@@ -23,22 +23,34 @@ export async function writeRows<T extends keyof Tables>(
   write: BulkWrite<T>,
 ): Promise<void> {
   const columns = Object.keys(write.rows[0] ?? {});
+  const key =
+    write.key === undefined || flags.ledgers === 'one' ? (write.key ?? []) : ['ledger', ...write.key];
   let start = 0;
   for (const size of SIZES) {
     for (; write.rows.length - start >= size; start += size) {
-      const values = write.rows
-        .slice(start, start + size)
-        .flatMap((row) => columns.map((column) => (row as Record<string, unknown>)[column]));
       const text = textOf({
         table: write.table,
         columns,
-        key: write.key ?? [],
+        key,
         size,
         isNumbered: flags.keyList === 'any_array',
       });
-      await db.executeQuery(CompiledQuery.raw(text, values));
+      await db.executeQuery(CompiledQuery.raw(text, valuesOf(write.rows, columns, { start, size })));
     }
   }
+}
+
+function valuesOf(
+  rows: readonly object[],
+  columns: readonly string[],
+  { start, size }: { readonly start: number; readonly size: number },
+): unknown[] {
+  const values: unknown[] = [];
+  for (let index = start; index < start + size; index += 1) {
+    const row = rows[index] as Record<string, unknown>;
+    for (const column of columns) values.push(row[column]);
+  }
+  return values;
 }
 
 interface Statement {
@@ -51,7 +63,7 @@ interface Statement {
 }
 
 function textOf(statement: Statement): string {
-  const name = JSON.stringify(statement);
+  const name = `${statement.table} ${statement.size} ${statement.isNumbered} ${statement.key.join()} ${statement.columns.join()}`;
   const text = texts.get(name) ?? buildText(statement);
   texts.set(name, text);
   return text;
@@ -65,7 +77,7 @@ function buildText({ table, columns, key, size, isNumbered }: Statement): string
   const insert = `insert into "${table}" (${quoted(columns)}) values ${rows}`;
   if (key.length === 0) return insert;
   const replaced = columns
-    .filter((column) => !key.includes(column))
+    .filter((column) => column !== 'ledger' && !key.includes(column))
     .map((column) => `"${column}" = excluded."${column}"`);
   return `${insert} on conflict (${quoted(key)}) do update set ${replaced.join(', ')}`;
 }

@@ -7,7 +7,7 @@ import { InvalidEventError } from '../../errors.ts';
 import type { NewId } from '../../ports/clock.ts';
 import type { AppendOutcome, EventQuery, EventStore, Head } from '../../ports/event-store.ts';
 import { writeRows } from './bulk-write.ts';
-import { isOneOf } from './key-list.ts';
+import { keptQuery, keyedQuery } from './kept-query.ts';
 import { readHead } from './read-head.ts';
 import { toEventRow, toStoredEvent } from './records.ts';
 import { loadFold, saveFold } from './sql-fold.ts';
@@ -68,6 +68,10 @@ export async function appendInTransaction(
   );
 }
 
+const EVENTS_BY_ID = keyedQuery((db, isKey) =>
+  db.selectFrom('event').select(['id', 'text', 'hash']).where('ledger', '=', '').where(isKey('id')),
+);
+
 /** The events that the ledger holds under the ids that these give. */
 export async function knownEvents(
   db: Db,
@@ -75,13 +79,7 @@ export async function knownEvents(
   events: readonly Pick<NewEvent, 'id'>[],
 ): Promise<Map<string, RecordedEvent>> {
   const ids = events.flatMap((event) => event.id ?? []);
-  if (ids.length === 0) return new Map();
-  const rows = await db
-    .selectFrom('event')
-    .select(['id', 'text', 'hash'])
-    .where('ledger', '=', context.ledger)
-    .where(isOneOf('id', ids, context.flags))
-    .execute();
+  const rows = await EVENTS_BY_ID(db, context, ids);
   return new Map(rows.map((row) => [row.id, toStoredEvent(row).event]));
 }
 
@@ -97,10 +95,14 @@ export async function insertEvents(
   });
 }
 
+const MOVE_HEAD = keptQuery((db) =>
+  db.updateTable('ledger_head').set({ seq: 0, hash: '' }).where('ledger', '=', ''),
+);
+
 /** Puts the head behind the newest event. */
 export async function moveHead(db: Db, context: SqlContext, stored: readonly StoredEvent[]): Promise<void> {
-  if (stored.length === 0) return;
-  await db.updateTable('ledger_head').set(placeOfLast(stored)).where('ledger', '=', context.ledger).execute();
+  const last = stored.at(-1)?.event;
+  if (last !== undefined) await MOVE_HEAD(db, [last.seq, last.hash, context.ledger]);
 }
 
 function placeOfLast(stored: readonly StoredEvent[]): Partial<Pick<Head, 'seq' | 'hash'>> {

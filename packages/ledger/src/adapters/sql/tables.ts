@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
+import type { LedgersOfDatabase } from './migrations/0001-ledger.ts';
 
 /** Tables of a ledger in a SQL database. Every table is keyed by the ledger first: ledgers never mix. */
 export interface Tables {
@@ -114,6 +115,8 @@ export type Db = Kysely<Tables> | Transaction<Tables>;
 export interface SqlDialectFlags {
   /** How a list of keys is bound as one parameter, so that one prepared statement serves every length. */
   readonly keyList: 'json_each' | 'any_array';
+  /** Whether the keys of the tables that follow from the log begin with the ledger. */
+  readonly ledgers: LedgersOfDatabase;
 }
 
 /** One ledger in one database. */

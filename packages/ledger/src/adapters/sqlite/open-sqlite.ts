@@ -24,7 +24,7 @@ const LEDGER_SCHEMA: SqliteSchema = {
   applicationId: 0x43555354,
   steps: [
     async (db) => {
-      await createLedgerTables(db);
+      await createLedgerTables(db, 'one');
       await createSqliteGuards(db);
     },
     async (db) => {

@@ -21,9 +21,9 @@ function withOwnErrors(statement: Database.Statement, path: string): SqliteState
   };
   return {
     reader: statement.reader,
-    all: (parameters) => guarded(() => statement.all(...parameters)),
-    run: (parameters) => guarded(() => statement.run(...parameters)),
-    iterate: (parameters) => statement.iterate(...parameters) as IterableIterator<unknown>,
+    all: (parameters) => guarded(() => statement.all(parameters)),
+    run: (parameters) => guarded(() => statement.run(parameters)),
+    iterate: (parameters) => statement.iterate(parameters) as IterableIterator<unknown>,
   };
 }
 

@@ -48,7 +48,7 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<LedgerSt
     writer: handles.writer,
     reader: handles.reader,
     ledger: SQLITE_LEDGER,
-    flags: { keyList: 'json_each' },
+    flags: { keyList: 'json_each', ledgers: 'one' },
   };
   const context: WritableContext = {
     ...tables,

@@ -1,15 +1,51 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 
-/** The tables of the first schema. Order of columns in keys: the ledger first, so that every scan stays inside one. */
-export async function createLedgerTables(db: Kysely<unknown>): Promise<void> {
-  await createLog(db);
-  await createRecords(db);
+/**
+ * How many ledgers a database holds. With `many`, every key begins with the ledger, so that each scan stays inside
+ * one. Alone in its file a ledger needs no name in its keys, and SQLite may put rows where their keys are: an append
+ * then touches half as many pages.
+ */
+export type LedgersOfDatabase = 'one' | 'many';
+
+/** The tables of the first schema. */
+export async function createLedgerTables(db: Kysely<unknown>, ledgers: LedgersOfDatabase): Promise<void> {
+  const layout = layoutFor(ledgers);
+  await createLog(db, layout);
+  await createRecords(db, layout);
   await createRows(db);
   await createManaged(db);
 }
 
-async function createLog(db: Kysely<unknown>): Promise<void> {
+interface Layout {
+  /** A key of the given columns. */
+  readonly key: (columns: string) => RawBuilder<unknown>;
+  /** The column that orders the log. */
+  readonly seq: RawBuilder<unknown>;
+  /** A log's primary key, where the column does not say it. */
+  readonly logKey: RawBuilder<unknown>;
+  /** What ends the definition of a table whose rows stand in its key. */
+  readonly inKey: RawBuilder<unknown>;
+}
+
+function layoutFor(ledgers: LedgersOfDatabase): Layout {
+  if (ledgers === 'one') {
+    return {
+      key: (columns) => sql.raw(`(${columns})`),
+      seq: sql`seq integer primary key`,
+      logKey: sql``,
+      inKey: sql`without rowid`,
+    };
+  }
+  return {
+    key: (columns) => sql.raw(`(ledger, ${columns})`),
+    seq: sql`seq bigint not null`,
+    logKey: sql`, primary key (ledger, seq)`,
+    inKey: sql``,
+  };
+}
+
+async function createLog(db: Kysely<unknown>, { key, seq, logKey }: Layout): Promise<void> {
   await db.schema
     .createTable('ledger_head')
     .addColumn('ledger', 'text', (column) => column.primaryKey())
@@ -18,59 +54,48 @@ async function createLog(db: Kysely<unknown>): Promise<void> {
     .addColumn('epoch', 'bigint', (column) => column.notNull())
     .addColumn('incarnation', 'text', (column) => column.notNull())
     .execute();
-  await db.schema
-    .createTable('event')
-    .addColumn('ledger', 'text', (column) => column.notNull())
-    .addColumn('seq', 'bigint', (column) => column.notNull())
-    .addColumn('id', 'text', (column) => column.notNull())
-    .addColumn('type', 'text', (column) => column.notNull())
-    .addColumn('task_id', 'text')
-    .addColumn('run_id', 'text')
-    .addColumn('hash', 'text', (column) => column.notNull())
-    .addColumn('text', 'text', (column) => column.notNull())
-    .addPrimaryKeyConstraint('event_pk', ['ledger', 'seq'])
-    .addUniqueConstraint('event_id_is_unique', ['ledger', 'id'])
-    .execute();
-  await sql`create index event_by_task on event (ledger, task_id, seq) where task_id is not null`.execute(db);
-  await sql`create index event_by_run on event (ledger, run_id, seq) where run_id is not null`.execute(db);
-  await sql`create index event_settled on event (ledger, seq, task_id)
+  await sql`create table event (
+    ledger text not null, ${seq}, id text not null, type text not null, task_id text, run_id text,
+    hash text not null, text text not null, unique ${key('id')}${logKey})`.execute(db);
+  await sql`create index event_by_task on event ${key('task_id, seq')} where task_id is not null`.execute(db);
+  await sql`create index event_by_run on event ${key('run_id, seq')} where run_id is not null`.execute(db);
+  await sql`create index event_settled on event ${key('seq, task_id')}
     where type in ('run.settled', 'run.closed_absent')`.execute(db);
 }
 
-async function createRecords(db: Kysely<unknown>): Promise<void> {
+async function createRecords(db: Kysely<unknown>, { key, inKey }: Layout): Promise<void> {
   await sql`create table run (
     ledger text not null, run_id text not null, task_id text not null, first_seq bigint not null,
     is_open int not null, owes_run int not null, owes_patch int not null, owed_at text,
     project_id text not null, project_owned int not null, record text not null,
-    primary key (ledger, run_id))`.execute(db);
-  await sql`create index run_by_task on run (ledger, task_id, first_seq)`.execute(db);
-  await sql`create index run_open on run (ledger, first_seq) where is_open = 1`.execute(db);
-  await sql`create index run_owing on run (ledger, owed_at, task_id, owes_run, owes_patch) where owed_at is not null`.execute(
-    db,
-  );
-  await sql`create index run_project on run (ledger, project_id) where project_owned = 1`.execute(db);
+    primary key ${key('run_id')}) ${inKey}`.execute(db);
+  await sql`create index run_by_task on run ${key('task_id, first_seq')}`.execute(db);
+  await sql`create index run_open on run ${key('first_seq')} where is_open = 1`.execute(db);
+  await sql`create index run_owing on run ${key('owed_at, task_id, owes_run, owes_patch')}
+    where owed_at is not null`.execute(db);
+  await sql`create index run_project on run ${key('project_id')} where project_owned = 1`.execute(db);
   await sql`create table invocation (
     ledger text not null, invocation_id text not null, task_id text not null, first_seq bigint not null,
     is_pending int not null, is_owed int not null, requested_at text not null, record text not null,
-    primary key (ledger, invocation_id))`.execute(db);
-  await sql`create index invocation_by_task on invocation (ledger, task_id, first_seq)`.execute(db);
-  await sql`create index invocation_pending on invocation (ledger, first_seq) where is_pending = 1`.execute(
+    primary key ${key('invocation_id')})`.execute(db);
+  await sql`create index invocation_by_task on invocation ${key('task_id, first_seq')}`.execute(db);
+  await sql`create index invocation_pending on invocation ${key('first_seq')} where is_pending = 1`.execute(
     db,
   );
-  await sql`create index invocation_owed on invocation (ledger, requested_at, task_id) where is_owed = 1`.execute(
+  await sql`create index invocation_owed on invocation ${key('requested_at, task_id')} where is_owed = 1`.execute(
     db,
   );
   await sql`create table run_evidence (
     ledger text not null, task_id text not null, run_id text not null, record text not null,
-    primary key (ledger, task_id, run_id))`.execute(db);
-  await sql`create index run_evidence_by_run on run_evidence (ledger, run_id)`.execute(db);
+    primary key ${key('task_id, run_id')}) ${inKey}`.execute(db);
+  await sql`create index run_evidence_by_run on run_evidence ${key('run_id')}`.execute(db);
   await sql`create table task_facts (
     ledger text not null, task_id text not null, last_seq bigint not null, record text not null,
-    primary key (ledger, task_id))`.execute(db);
+    primary key ${key('task_id')}) ${inKey}`.execute(db);
   await sql`create table containment (
     ledger text not null, run_id text not null, is_open int not null, record text not null,
-    primary key (ledger, run_id))`.execute(db);
-  await sql`create index containment_open on containment (ledger, run_id) where is_open = 1`.execute(db);
+    primary key ${key('run_id')}) ${inKey}`.execute(db);
+  await sql`create index containment_open on containment ${key('run_id')} where is_open = 1`.execute(db);
 }
 
 async function createRows(db: Kysely<unknown>): Promise<void> {
