@@ -1,12 +1,14 @@
 import { Command } from 'commander';
 import type { CommandRunner } from './command-context.ts';
 import { defineEventCommands } from './definitions/event-commands.ts';
+import { defineFailoverCommands } from './definitions/failover-commands.ts';
 import { defineJobCommands } from './definitions/job-commands.ts';
 import { defineJournalCommands } from './definitions/journal-commands.ts';
 import { defineLedgerCommands } from './definitions/ledger-commands.ts';
 import { defineLookCommands } from './definitions/look-commands.ts';
 import { defineQuestionCommands } from './definitions/question-commands.ts';
 import { defineRunCommands } from './definitions/run-commands.ts';
+import { defineServingCommands } from './definitions/serving-commands.ts';
 import { defineTaskCommands } from './definitions/task-commands.ts';
 
 /** The store when neither `-s` nor `CUSTODY_STORE` names one. */
@@ -55,6 +57,8 @@ export function createProgram({ version, run, writeOut, writeErr, columns }: Pro
   defineRunCommands(program, run);
   defineQuestionCommands(program, run);
   defineJournalCommands(program, run);
+  defineServingCommands(program, run);
+  defineFailoverCommands(program, run);
   defineLedgerCommands(program, run);
   return program;
 }

@@ -27,8 +27,8 @@ async function writeSynced(path: string, text: string): Promise<void> {
   }
 }
 
-/** A new name is durable only once its folder is. */
-async function syncFolder(folder: string): Promise<void> {
+/** Makes the names in a folder durable: a new one is only once its folder is. */
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();

@@ -1,4 +1,4 @@
-import type { EpochRecord, Ledger } from '@custody/ledger';
+import type { Ledger } from '@custody/ledger';
 import { fencedFile, readStateFile } from './state-folder.ts';
 
 /** Why a node may not serve as primary. */
@@ -44,7 +44,14 @@ export function epochIn(line: string): number | null {
   return epoch === undefined ? null : Number(epoch);
 }
 
-/** Whether the epoch of a ledger was raised for a node, so that the node may take up writing in it. */
-export function isRaisedFor(record: EpochRecord | null, node: string): boolean {
-  return record?.failover?.to_node === node;
+/** Whether a node may take up writing again: a later epoch than its own was raised for it, and it is not fenced. */
+export async function isGivenBack(
+  ledger: Ledger,
+  { folder, node }: FencedPlace,
+  epoch: number,
+): Promise<boolean> {
+  const { EPOCH_DOCUMENT, parseEpoch } = await import('@custody/ledger');
+  const record = parseEpoch(await ledger.state.load(EPOCH_DOCUMENT));
+  if (record?.failover?.to_node !== node || record.epoch <= epoch) return false;
+  return (await readStateFile(folder, fencedFile(node))) === null;
 }

@@ -4,6 +4,9 @@ import { join } from 'node:path';
 /** The file that says which node is behind the proxy: a port, or HOST:PORT. */
 export const UPSTREAM_FILE = 'upstream';
 
+/** The header of every answer in which a node names itself: so a failover is told what it talks to. */
+export const NODE_HEADER = 'custody-node';
+
 /** What a node does: it takes writes, or it waits to be promoted. */
 export type NodeRole = 'primary' | 'replica';
 

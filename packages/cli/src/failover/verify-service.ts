@@ -1,0 +1,43 @@
+import { toError } from '../errors.ts';
+import { askNode } from './ask-node.ts';
+import { lookAtNode } from './look-at-node.ts';
+import type { FailoverRefusal } from './preflight.ts';
+import { refuse } from './preflight.ts';
+import type { FailoverTools } from './promote.ts';
+import { isServing } from './step-states.ts';
+
+/** The record that a failover writes and reads back. There is one, however many failovers there were. */
+const CHECK_RECORD = 'custody-failover-check';
+
+/** Asks the service as clients do: health, role, one write and its read-back. */
+export async function verifyService(tools: FailoverTools, node: string): Promise<FailoverRefusal | null> {
+  const url = tools.input.publicUrl ?? tools.input.newUrl;
+  const fault = await faultAt(url, node, new Date(tools.now()).toISOString());
+  if (fault !== null) {
+    return refuse('not_verified', {
+      message: `${node} is primary, but the service at ${url.origin} is not as it should be: ${fault}`,
+      hint: 'Is the proxy running, with this state folder? Then run this again.',
+      facts: { node, url: url.origin },
+    });
+  }
+  await tools.tell('verify', `a write through ${url.origin} was read back`);
+  await tools.onDurable?.('verified');
+  return null;
+}
+
+async function faultAt(url: URL, node: string, at: string): Promise<string | null> {
+  const look = await lookAtNode(url);
+  if (!isServing(look, node))
+    return look.fault ?? `${look.node ?? 'it'} answers as ${look.role ?? 'neither primary nor replica'}`;
+  // Never the same twice: an older value would prove nothing.
+  const value = `${node} ${at} ${crypto.randomUUID()}`;
+  const path = `/records/${CHECK_RECORD}`;
+  try {
+    const put = await askNode(url, { path, method: 'PUT', body: value });
+    if (put.status !== 204) return `PUT ${path} was answered ${put.status} ${put.body.slice(0, 200)}`;
+    const got = await askNode(url, { path });
+    return got.status === 200 && got.body === value ? null : `GET ${path} did not answer what was written`;
+  } catch (error) {
+    return toError(error).message;
+  }
+}
