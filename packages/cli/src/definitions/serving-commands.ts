@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CommandRunner } from '../command-context.ts';
 import type { ServeOptions } from '../commands/serve.ts';
 import { duration } from '../input/parse-options.ts';
-import { listenAddress, nodeName, sizeLimit } from '../input/serving-options.ts';
+import { atLeastOne, listenAddress, nodeName, sizeLimit } from '../input/serving-options.ts';
 import { withExample } from './with-example.ts';
 
 const DEFAULT_MAX_BODY = 1024 * 1024;
@@ -16,7 +16,11 @@ export function defineServingCommands(program: Command, run: CommandRunner): voi
       .command('serve')
       .description('serve the ledger over HTTP as one node, until SIGTERM')
       .requiredOption('--listen <host:port>', 'where to listen; port 0 takes any that is free', listenAddress)
-      .requiredOption('--node <name>', "this node's name: NAME.role and NAME.fenced are its files", nodeName)
+      .requiredOption(
+        '--node <name>',
+        "this node's name: NAME.role and NAME.fenced are its files",
+        nodeName('--node'),
+      )
       .requiredOption('--state <dir>', 'the state folder that all nodes share')
       .option(
         '--max-body <bytes>',

@@ -18,13 +18,28 @@ export function listenAddress(value: string): { readonly host: string; readonly 
 }
 
 /** A name that can be part of a file name. */
-export function nodeName(value: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(value)) return value;
-  throw usageError(
-    `--node takes a name of letters, digits, _ and -, not ${JSON.stringify(value)}`,
-    'For example --node primary.',
-    { option: '--node', value },
-  );
+export function nodeName(option: string): (value: string) => string {
+  return (value) => {
+    if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(value)) return value;
+    throw usageError(
+      `${option} takes a name of letters, digits, _ and -, not ${JSON.stringify(value)}`,
+      `For example ${option} primary.`,
+      { option, value },
+    );
+  };
+}
+
+/** Where a node answers: `http://HOST:PORT`, and nothing after it. */
+export function nodeUrl(option: string): (value: string) => URL {
+  return (value) => {
+    const url = URL.canParse(value) ? new URL(value) : null;
+    if (url?.protocol === 'http:' && url.href === `${url.origin}/`) return url;
+    throw usageError(
+      `${option} takes http://HOST:PORT, not ${JSON.stringify(value)}`,
+      `For example ${option} http://127.0.0.1:8081.`,
+      { option, value },
+    );
+  };
 }
 
 /** A number of bytes, from 1 to 256 MiB. */

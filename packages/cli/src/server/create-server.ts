@@ -1,6 +1,10 @@
 import { Hono } from 'hono';
 import { isPlanned } from '../output/error-report.ts';
-import { answerError, answerFailure, toApiFailure } from './api-errors.ts';
+import { NODE_HEADER } from '../state/state-folder.ts';
+import type { Deny } from './access.ts';
+import { limitRate, requireToken } from './access.ts';
+import { answerError, answerFailure, statusOfCode, toApiFailure } from './api-errors.ts';
+import { serverMetrics } from './metrics.ts';
 import { publicApi } from './public-api.ts';
 import type { ServedNode } from './served-node.ts';
 
@@ -40,6 +44,7 @@ export function createServer({ node, log, maxBodyBytes, apis = {} }: ServerParts
         })
       : context.body(null, 404),
   );
+    context.res.headers.set(NODE_HEADER, node.name);
   server.onError((error, context) => {
     const { status, isFault } = toApiFailure(error);
     if (isFault) log.error({ err: error, method: context.req.method, path: context.req.path }, 'failed');

@@ -1,7 +1,7 @@
 import type { Ledger } from '@custody/ledger';
 import { StaleEpochError } from '@custody/ledger';
 import { CliError, toError } from '../errors.ts';
-import { nodeFence } from '../state/node-fence.ts';
+import { isGivenBack, nodeFence } from '../state/node-fence.ts';
 import type { NodeRole } from '../state/state-folder.ts';
 import type { NodeFiles } from './node-files.ts';
 import { readNodeFiles } from './node-files.ts';
@@ -79,7 +79,7 @@ export async function startNode(options: NodeOptions): Promise<ServedNode> {
   /** Follows the state folder, one change at a time. */
   async function follow(): Promise<NodeRole> {
     const files = await readNodeFiles(directory, name);
-    if (isChange(files, term)) {
+    if (isChange(files, term) || (await isBackAgain(files))) {
       const change = turn.then(() => changeTerm(files));
       turn = change.catch(() => undefined);
       await change;
@@ -89,7 +89,14 @@ export async function startNode(options: NodeOptions): Promise<ServedNode> {
 
   async function changeTerm(files: NodeFiles): Promise<void> {
     // Asked again: whoever was before us may have made the same change.
-    if (!isChange(files, term)) return;
+    if (!(isChange(files, term) || (await isBackAgain(files)))) return;
+  /** A failover to this node that is run again may raise the epoch once more: the ledger is still this node's. */
+  async function isBackAgain(files: NodeFiles): Promise<boolean> {
+    if (!term.isOver || roleFrom(files) === 'replica') return false;
+    const { epoch } = term;
+    return use(term, (ledger) => isGivenBack(ledger, { folder: directory, node: name }, epoch));
+  }
+
     if (roleFrom(files) === 'replica') {
       term.role = 'replica';
       onRole('replica', files.fenced === null ? 'the role file says so' : `fenced: ${files.fenced}`);
