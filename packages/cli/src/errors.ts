@@ -23,6 +23,8 @@ export type CliErrorCode =
   | 'listen_failed'
   /** The state folder of a served ledger is not there, or can't be read. */
   | 'state_unreadable'
+  /** The file of tokens can't be used. */
+  | 'token_file_unusable'
   /** Results can't be written where they should go. */
   | 'output_failed';
 

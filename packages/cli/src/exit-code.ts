@@ -29,6 +29,7 @@ const BY_ERROR_CODE: ReadonlyMap<string, ExitCode> = new Map([
   ['invalid_checkpoint', EXIT.usage],
   ['listen_failed', EXIT.usage],
   ['state_unreadable', EXIT.usage],
+  ['token_file_unusable', EXIT.usage],
   ['row_frozen', EXIT.refused],
   ['node_fenced', EXIT.refused],
   ['read_only', EXIT.refused],

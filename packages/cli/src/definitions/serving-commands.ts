@@ -34,9 +34,21 @@ export function defineServingCommands(program: Command, run: CommandRunner): voi
         duration('--request-timeout'),
         DEFAULT_REQUEST_MS,
       )
+      .option('--token-file <path>', 'tokens that are taken, one a line with read or write; mode 600')
+      .option(
+        '--max-rate <count>',
+        'requests a second from one address (else 1000, on a loopback address any number)',
+        atLeastOne('--max-rate'),
+      )
+      .option(
+        '--reconcile <span>',
+        'heal rows while this node is primary, a sweep each 30s, ...',
+        duration('--reconcile'),
+      )
       .action((options: ServeOptions) =>
         run(async () => (await import('../commands/serve.ts')).serve, options),
       ),
     'custody serve --listen 127.0.0.1:8081 --node primary --state /var/lib/custody',
+    'custody serve --listen 0.0.0.0:8081 --node primary --state /var/lib/custody --token-file /etc/custody/tokens',
   );
 }

@@ -54,3 +54,16 @@ export function sizeLimit(option: string): (value: string) => number {
     );
   };
 }
+
+/** A count from 1. */
+export function atLeastOne(option: string): (value: string) => number {
+  return (value) => {
+    const count = /^\d{1,9}$/.test(value) ? Number(value) : 0;
+    if (count > 0) return count;
+    throw usageError(
+      `${option} takes a whole number from 1, not ${JSON.stringify(value)}`,
+      `For example ${option} 1000.`,
+      { option, value },
+    );
+  };
+}

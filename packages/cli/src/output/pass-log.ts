@@ -48,7 +48,7 @@ function isReport(facts: object): boolean {
 }
 
 /** A sweep that found nothing is no news for people. */
-function didSomething(report: object): boolean {
+export function didSomething(report: object): boolean {
   return (
     'examined' in report || Object.values(report).some((value) => Array.isArray(value) && value.length > 0)
   );

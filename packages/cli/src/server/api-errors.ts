@@ -62,6 +62,11 @@ export function answerFailure(context: Context, error: unknown): Response {
   return context.body(body, status, { 'content-type': 'application/json', ...retry });
 }
 
+/** The status of an error that the server itself found in a request. */
+export function statusOfCode(code: string): ContentfulStatusCode {
+  return STATUS_BY_CODE[code] ?? 400;
+}
+
 /** Answers that something is wrong with a request, in the same form. */
 export function answerError(
   context: Context,
@@ -69,7 +74,7 @@ export function answerError(
   { message, hint, facts = {} }: { message: string; hint: string; facts?: Readonly<Record<string, unknown>> },
 ): Response {
   const body = JSON.stringify({ error: { ...facts, code, message, hint } });
-  return context.body(body, STATUS_BY_CODE[code] ?? 400, { 'content-type': 'application/json' });
+  return context.body(body, statusOfCode(code), { 'content-type': 'application/json' });
 }
 
 const LOG_HINT = "This is a fault of the server; the server's log says more.";

@@ -7,6 +7,7 @@ import { answerError, answerFailure, statusOfCode, toApiFailure } from './api-er
 import { serverMetrics } from './metrics.ts';
 import { publicApi } from './public-api.ts';
 import type { ServedNode } from './served-node.ts';
+import type { Tokens } from './token-file.ts';
 
 /** Where a server tells what happened. */
 export interface ServerLog {
@@ -23,19 +24,33 @@ export interface ServerParts {
   readonly maxBodyBytes: number;
   /** Further APIs by the path under which they answer, such as `/v1`. What they throw is answered as JSON. */
   readonly apis?: Readonly<Record<string, Hono>>;
+  /** Who may do what. @default everybody everything, which only fits a loopback address */
+  readonly tokens?: Tokens | undefined;
+  /** Requests a second that one address may send. @default any number */
+  readonly maxRate?: number | undefined;
 }
 
-/** Puts a server together: the public API, and whatever else is to answer. It listens on nothing yet. */
-export function createServer({ node, log, maxBodyBytes, apis = {} }: ServerParts): Hono {
+/** Puts a server together: the public API, metrics, and whatever else is to answer. It listens on nothing yet. */
+export function createServer({ node, log, maxBodyBytes, apis = {}, tokens, maxRate }: ServerParts): Hono {
   const server = new Hono();
+  const metrics = serverMetrics(node, (error) => log.error({ err: error }, 'figures can not be read'));
   const isApi = (path: string): boolean =>
     Object.keys(apis).some((base) => path === base || path.startsWith(`${base}/`));
+  const deny: Deny = (context, code, told) =>
+    isApi(context.req.path)
+      ? answerError(context, code, told)
+      : context.text(told.message, statusOfCode(code));
+  server.use(metrics.observe);
   server.use(async (context, next) => {
     await next();
     context.res.headers.set('x-content-type-options', 'nosniff');
+    context.res.headers.set(NODE_HEADER, node.name);
   });
+  if (maxRate !== undefined) server.use(limitRate(maxRate, deny));
+  if (tokens !== undefined) server.use(requireToken(tokens, deny));
   for (const [base, api] of Object.entries(apis)) server.route(base, api);
   server.route('/', publicApi(node, maxBodyBytes));
+  server.route('/', metrics.api);
   server.notFound((context) =>
     isApi(context.req.path)
       ? answerError(context, 'not_found', {
@@ -44,7 +59,6 @@ export function createServer({ node, log, maxBodyBytes, apis = {} }: ServerParts
         })
       : context.body(null, 404),
   );
-    context.res.headers.set(NODE_HEADER, node.name);
   server.onError((error, context) => {
     const { status, isFault } = toApiFailure(error);
     if (isFault) log.error({ err: error, method: context.req.method, path: context.req.path }, 'failed');

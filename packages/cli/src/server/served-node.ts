@@ -18,12 +18,13 @@ export interface ServedNode {
   /** Runs work that changes nothing, on a replica too. */
   read<T>(work: (ledger: Ledger) => Promise<T>): Promise<T>;
   /**
-   * Runs work that may write.
+   * Runs work that may write. `ended` is aborted when the node stops being primary; work that goes on for long ends
+   * then.
    *
    * @throws CliError `read_only` on a replica, a fenced node, or one whose epoch is over.
    * @throws StaleEpochError if the epoch ended under the work; nothing was written.
    */
-  write<T>(work: (ledger: Ledger) => Promise<T>): Promise<T>;
+  write<T>(work: (ledger: Ledger, ended: AbortSignal) => Promise<T>): Promise<T>;
   /** Waits for the work that goes on, and closes the ledger. */
   close(): Promise<void>;
 }
@@ -51,6 +52,8 @@ interface Term {
   role: NodeRole;
   /** The ledger belongs to somebody else. Only a promotion, or a restart, makes this node primary again. */
   isOver: boolean;
+  /** Aborted when this node stops being primary. */
+  readonly ended: AbortController;
   users: number;
   /** Called when the last user is gone. */
   onUnused: (() => void) | null;
@@ -87,9 +90,6 @@ export async function startNode(options: NodeOptions): Promise<ServedNode> {
     return term.isOver || roleFrom(files) === 'replica' ? 'replica' : term.role;
   }
 
-  async function changeTerm(files: NodeFiles): Promise<void> {
-    // Asked again: whoever was before us may have made the same change.
-    if (!(isChange(files, term) || (await isBackAgain(files)))) return;
   /** A failover to this node that is run again may raise the epoch once more: the ledger is still this node's. */
   async function isBackAgain(files: NodeFiles): Promise<boolean> {
     if (!term.isOver || roleFrom(files) === 'replica') return false;
@@ -97,8 +97,12 @@ export async function startNode(options: NodeOptions): Promise<ServedNode> {
     return use(term, (ledger) => isGivenBack(ledger, { folder: directory, node: name }, epoch));
   }
 
+  async function changeTerm(files: NodeFiles): Promise<void> {
+    // Asked again: whoever was before us may have made the same change.
+    if (!(isChange(files, term) || (await isBackAgain(files)))) return;
     if (roleFrom(files) === 'replica') {
       term.role = 'replica';
+      term.ended.abort();
       onRole('replica', files.fenced === null ? 'the role file says so' : `fenced: ${files.fenced}`);
       return;
     }
@@ -110,10 +114,10 @@ export async function startNode(options: NodeOptions): Promise<ServedNode> {
     retired.catch((error: unknown) => onFault(toError(error)));
   }
 
-  async function use<T>(used: Term, work: (ledger: Ledger) => Promise<T>): Promise<T> {
+  async function use<T>(used: Term, work: (ledger: Ledger, ended: AbortSignal) => Promise<T>): Promise<T> {
     used.users += 1;
     try {
-      return await work(used.ledger);
+      return await work(used.ledger, used.ended.signal);
     } catch (error) {
       if (error instanceof StaleEpochError) endTerm(used);
       throw error;
@@ -126,6 +130,7 @@ export async function startNode(options: NodeOptions): Promise<ServedNode> {
   function endTerm(ended: Term): void {
     if (ended.isOver) return;
     ended.isOver = true;
+    ended.ended.abort();
     onRole('replica', `another writer has taken over the ledger; epoch ${ended.epoch} is over`);
   }
 
@@ -171,7 +176,7 @@ async function beginTerm(
     const { epoch } = await ledger.head();
     const isOver =
       role === 'primary' && (await nodeFence(ledger, { folder: directory, node: name })) !== null;
-    return { ledger, epoch, role, isOver, users: 0, onUnused: null };
+    return { ledger, epoch, role, isOver, ended: new AbortController(), users: 0, onUnused: null };
   } catch (error) {
     await ledger.close();
     throw error;
