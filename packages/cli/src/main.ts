@@ -115,7 +115,12 @@ function hasColours(): boolean {
 /** A second signal ends the process as if nobody listened. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  const interrupt = (): void => {
+    for (const signal of signals) process.off(signal, interrupt);
+    controller.abort();
+  };
+  for (const signal of signals) process.on(signal, interrupt);
   return controller.signal;
 }
 
