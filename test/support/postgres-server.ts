@@ -42,15 +42,18 @@ interface Programs {
   readonly postgres: string;
 }
 
-/** Who the server runs as; none if that is who we are. PostgreSQL refuses to run as root. */
-type Account = { readonly uid: number; readonly gid: number } | Record<string, never>;
+/** Who the server runs as; nobody else if that is who we are. PostgreSQL refuses to run as root. */
+interface Account {
+  readonly uid?: number;
+  readonly gid?: number;
+}
 
 /** Starts a server with an empty database in a temporary folder. Takes about a second. */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'custody-postgres-'));
   try {
     const account = serverAccount();
-    if (account.uid !== undefined) chownSync(folder, account.uid, account.gid);
+    if (account.uid !== undefined && account.gid !== undefined) chownSync(folder, account.uid, account.gid);
     const programs = reachable(await programsOfPlatform(), { account, folder });
     const password = randomBytes(12).toString('hex');
     makeCluster(programs, { account, folder, password });
@@ -102,7 +105,11 @@ interface Link {
 
 function makeCluster(
   { initdb }: Programs,
-  { account, folder, password }: { readonly account: Account; readonly folder: string; readonly password: string },
+  {
+    account,
+    folder,
+    password,
+  }: { readonly account: Account; readonly folder: string; readonly password: string },
 ): void {
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, password, { mode: 0o644 });

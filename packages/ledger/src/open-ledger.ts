@@ -15,7 +15,7 @@ export interface OpenLedgerOptions {
   readonly create?: boolean;
   /** Open for reading only: nothing is created, migrated or repaired. @default false */
   readonly readOnly?: boolean;
-  /** The ledger's clock. @default the host's */
+  /** The ledger's clock. @default the database's on PostgreSQL, the host's elsewhere */
   readonly clock?: Clock;
   /** Ids of events whose writer gave none. @default UUIDv7 */
   readonly newId?: NewId;
@@ -28,15 +28,16 @@ export interface OpenLedgerOptions {
 }
 
 /**
- * Opens the ledger at a URL: `sqlite:PATH`, `jsonl:DIR` or `memory:`.
+ * Opens the ledger at a URL: `sqlite:PATH`, `postgres://...`, `jsonl:DIR` or `memory:`.
  *
  * @throws UsageError for a URL that names no store.
  * @throws StoreError if the store is missing (with `create: false`), unreadable, of a newer schema, or none at all.
  */
 export async function openLedger(url: string, options: OpenLedgerOptions = {}): Promise<Ledger> {
+  const store = await openStore(url, options);
   return createLedger(
-    await openStore(url, options),
-    options.clock ?? systemClock,
+    store,
+    options.clock ?? store.clock ?? systemClock,
     options.processes ?? linuxProcesses(),
   );
 }
@@ -65,6 +66,10 @@ export async function openStore(
     case 'sqlite': {
       const { sqliteStore } = await import('./adapters/sqlite/sqlite-store.ts');
       return sqliteStore({ ...settings, path: location.path, durability: location.durability });
+    }
+    case 'postgres': {
+      const { postgresStore } = await import('./adapters/postgres/postgres-store.ts');
+      return postgresStore({ ...settings, clock: options.clock ?? null, location });
     }
     case 'jsonl': {
       const { jsonlStore } = await import('./adapters/jsonl/jsonl-store.ts');

@@ -1,4 +1,6 @@
 import { UsageError } from '../errors.ts';
+import type { PostgresLocation } from './postgres-url.ts';
+import { parsePostgresUrl } from './postgres-url.ts';
 
 /** The dialect that a JSONL store writes; both are read. */
 export type JsonlDialect = 'custody' | 'ouroboros';
@@ -7,14 +9,16 @@ export type JsonlDialect = 'custody' | 'ouroboros';
 export type StoreLocation =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string; readonly durability: 'full' | 'normal' }
-  | { readonly kind: 'jsonl'; readonly directory: string; readonly dialect: JsonlDialect | null };
+  | { readonly kind: 'jsonl'; readonly directory: string; readonly dialect: JsonlDialect | null }
+  | PostgresLocation;
 
-const HINT = 'Use sqlite:PATH, jsonl:DIR or memory:, such as sqlite:.custody/custody.db.';
+const HINT =
+  'Use sqlite:PATH, postgres://USER@HOST/DATABASE, jsonl:DIR or memory:, such as sqlite:.custody/custody.db.';
 
 /**
  * Reads a store URL.
  *
- * @throws UsageError `invalid_url`, or `not_supported` for a store that this version does not have.
+ * @throws UsageError `invalid_url`.
  */
 export function parseStoreUrl(url: string): StoreLocation {
   const match = /^([a-z][a-z0-9+.-]*):(.*)$/s.exec(url);
@@ -29,16 +33,18 @@ export function parseStoreUrl(url: string): StoreLocation {
       return { kind: 'jsonl', directory: required(path, url), dialect: dialectOf(query, url) };
     case 'postgres':
     case 'postgresql':
-      throw new UsageError('not_supported', 'this version has no PostgreSQL store', {
-        hint: HINT,
-        facts: { scheme },
-      });
+      return parsePostgresUrl(url);
     default:
-      throw new UsageError('invalid_url', `${JSON.stringify(url)} is no store URL`, {
+      throw new UsageError('invalid_url', `${JSON.stringify(withoutCredentials(url))} is no store URL`, {
         hint: HINT,
-        facts: { url },
+        facts: { url: withoutCredentials(url) },
       });
   }
+}
+
+/** A URL that was mistyped may still hold a password. */
+function withoutCredentials(url: string): string {
+  return url.replace(/\/\/.*@/s, '//');
 }
 
 function splitOnce(text: string, separator: string): readonly [string, string] {

@@ -1,3 +1,4 @@
+import type { Clock } from './clock.ts';
 import type { CustodyReader } from './custody-reader.ts';
 import type { EventStore, Head } from './event-store.ts';
 import type { LeaderStore } from './leader-store.ts';
@@ -43,6 +44,8 @@ export interface LedgerStore {
   /** True if opening made the store. */
   readonly created: boolean;
   readonly schemaVersion: number;
+  /** The store's own time; absent where that is the host's. */
+  readonly clock?: Clock;
   readonly events: EventStore;
   readonly custody: CustodyReader;
   readonly rows: OwnTaskRows;

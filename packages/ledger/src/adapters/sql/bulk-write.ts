@@ -29,7 +29,7 @@ export async function writeRows<T extends keyof Tables>(
   for (const size of SIZES) {
     for (; write.rows.length - start >= size; start += size) {
       const text = textOf({
-        table: write.table,
+        table: flags.placeOf?.(write.table) ?? `"${write.table}"`,
         columns,
         key,
         size,
@@ -54,6 +54,7 @@ function valuesOf(
 }
 
 interface Statement {
+  /** Where the table is, quoted. */
   readonly table: string;
   readonly columns: readonly string[];
   readonly key: readonly string[];
@@ -74,7 +75,7 @@ function buildText({ table, columns, key, size, isNumbered }: Statement): string
   const row = (index: number) =>
     `(${columns.map((_, place) => (isNumbered ? `$${index * columns.length + place + 1}` : '?')).join(', ')})`;
   const rows = Array.from({ length: size }, (_, index) => row(index)).join(', ');
-  const insert = `insert into "${table}" (${quoted(columns)}) values ${rows}`;
+  const insert = `insert into ${table} (${quoted(columns)}) values ${rows}`;
   if (key.length === 0) return insert;
   const replaced = columns
     .filter((column) => column !== 'ledger' && !key.includes(column))

@@ -21,6 +21,8 @@ export interface WriteSession {
   readonly now: (db: Db) => Promise<number>;
   /** Runs an attempt, and again where its failure says that a later one can succeed. */
   readonly attempt: <T>(run: () => Promise<T>) => Promise<T>;
+  /** Hears of each commit that moved the head. */
+  readonly committed: () => void;
 }
 
 /** One ledger in one database, with what writing to it takes. */
@@ -36,24 +38,52 @@ export interface WriteTurn {
   head: Head;
 }
 
+/** What an attempt had put into the log before its commit, and what it would have answered. */
+interface Uncertain<T> {
+  readonly head: Head;
+  readonly answer: T;
+}
+
 /**
  * The only way to write: no other writer is between the first look and the commit, and the handle's epoch is checked
  * before anything is read or written.
  *
+ * An attempt whose commit nobody answered is looked for by the last event that it wrote before the work is done again.
+ * The work of one that wrote no event must be harmless to repeat.
+ *
  * @throws StaleEpochError if another handle has raised the epoch; nothing was written.
  */
-export function inWriteTransaction<T>(
+export async function inWriteTransaction<T>(
   { writer, ledger, session }: WritableContext,
   work: (turn: WriteTurn) => Promise<T>,
 ): Promise<T> {
-  return session.attempt(() =>
+  let uncertain: Uncertain<T> | null = null;
+  const answer = await session.attempt(() =>
     writer.transaction().execute(async (db) => {
       const { head, now } = await session.lockHead(db, ledger);
+      if (uncertain !== null && (await isInLog(db, ledger, uncertain.head))) return uncertain.answer;
+      uncertain = null;
       if (session.epoch !== null && session.epoch !== head.epoch)
         throw new StaleEpochError(session.epoch, head.epoch);
-      return work({ db, head, now });
+      const turn = { db, head, now };
+      const done = await work(turn);
+      if (turn.head.seq > head.seq) uncertain = { head: turn.head, answer: done };
+      return done;
     }),
   );
+  if (uncertain !== null) session.committed();
+  return answer;
+}
+
+/** True if the log has this very event: its hash covers everything before it. */
+async function isInLog(db: Db, ledger: string, { seq, hash }: Head): Promise<boolean> {
+  const event = await db
+    .selectFrom('event')
+    .select('hash')
+    .where('ledger', '=', ledger)
+    .where('seq', '=', seq)
+    .executeTakeFirst();
+  return event?.hash === hash;
 }
 
 /** For a database whose transactions take the write lock as they begin, on the clock of this host. */
@@ -63,5 +93,6 @@ export function lockedSession(clock: Clock, epoch: number | null): WriteSession 
     lockHead: async (db, ledger) => ({ head: await readHead(db, ledger), now: clock.now() }),
     now: async () => clock.now(),
     attempt: (run) => run(),
+    committed: () => undefined,
   };
 }

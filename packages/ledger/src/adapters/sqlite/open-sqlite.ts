@@ -28,7 +28,7 @@ const LEDGER_SCHEMA: SqliteSchema = {
       await createSqliteGuards(db);
     },
     async (db) => {
-      await createRecordTable(db, 'blob');
+      await createRecordTable(db, 'one');
       await createRecordGuards(db);
     },
   ],
@@ -141,6 +141,16 @@ export async function openPrivateSqlite(
   await migrate(handle, { ...options, path: '' });
   const db = new Kysely<Tables>({ dialect: new CustodySqliteDialect(handle, { immediate: true }) });
   return { reader: db, writer: db, created: true, close: () => db.destroy() };
+}
+
+/** Shows a store of the newest schema that has nothing in it, to hold another one against it. */
+export async function withFreshSchema<T>(look: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
+  const handles = await openPrivateSqlite({ schema: LEDGER_SCHEMA, seed: async () => undefined });
+  try {
+    return await look(handles.reader);
+  } finally {
+    await handles.close();
+  }
 }
 
 function toHandles(open: {
