@@ -162,7 +162,7 @@ test('audit --all says since when a holder has its task', async () => {
     { task_id: 'a', status: 'running', open_attempts: [run.run_id], current: true },
   ]);
   expect(asText.stdout).toMatch(
-    new RegExp(`^a +running +attempt:${run.run_id} +\\d+\\w( \\d+\\w)? ago +true$`, 'm'),
+    new RegExp(`^\\d+\\w( \\d+\\w)? +a +${run.run_id} +alice +until \\d\\d:\\d\\d:\\d\\dZ$`, 'm'),
   );
 });
 

@@ -29,7 +29,9 @@ const ID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 function steady(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
+    .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ/g, 'TIME')
     .replaceAll(/\b\d+[a-z]+ ago/g, 'AGE')
+    .replaceAll(/(?<=^|for )\d+s(?=,| +task-)/gm, 'AGE')
     .replaceAll(/[0-9a-f]{64}/g, 'HASH')
     .replaceAll(ID, 'ID');
 }

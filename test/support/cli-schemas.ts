@@ -43,6 +43,19 @@ const plan = {
   plan_hash: hex.optional(),
 };
 
+/** One thing that is owed, or a run that holds its task. */
+const owedItem = z.strictObject({
+  task_id: z.string(),
+  kind: z.enum(['run', 'start', 'patch', 'question', 'lease', 'attempt', 'unknown']),
+  id: z.string(),
+  run_id: z.string().nullable(),
+  since: time.nullable(),
+  age_ms: count.nullable(),
+  holder: z.string().nullable(),
+  reason: z.string(),
+  command: z.string(),
+});
+
 const failed = z.array(z.strictObject({ task_id: z.string(), error: z.string() }));
 
 const reason = z.strictObject({ seq, type: z.string(), at: time });
@@ -137,6 +150,10 @@ export const CLI_SCHEMAS = {
   }),
   reconcile: z.union([backfill, sweep]),
   audit: z.strictObject({
+    seq: count.nullable(),
+    at: time.nullable(),
+    owed: z.array(owedItem),
+    held: z.array(owedItem),
     tasks: z.array(
       z.strictObject({
         task_id: z.string(),
@@ -144,7 +161,7 @@ export const CLI_SCHEMAS = {
         terminal: z.boolean(),
         audit,
         stored: z.json(),
-        current: z.boolean(),
+        current: z.boolean().nullable(),
         open_attempts: ids,
         open_questions: ids,
         row_error: z.string().optional(),
@@ -157,6 +174,10 @@ export const CLI_SCHEMAS = {
       oldest_unreconciled_at: time.nullable(),
     }),
     parked: z.array(z.strictObject({ task_id: z.string(), failures: count, error: z.string(), since: time })),
+    deferred: z.array(z.strictObject({ task_id: z.string(), since: time })),
+    cursor_lag: count.nullable(),
+    last_pass: anyObject.nullable(),
+    not_known: z.array(z.strictObject({ what: z.string(), why: z.string() })),
   }),
   'inspect task': z.strictObject({
     task_id: z.string(),

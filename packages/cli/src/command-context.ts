@@ -19,11 +19,15 @@ export interface Printer {
   readonly isTty: boolean;
   /** Columns of the terminal; 80 when there is none. */
   readonly columns: number;
+  /** Lines of the terminal; null when there is none. */
+  readonly rows: number | null;
 }
 
 /** Everything a command may touch of the process that runs it. */
 export interface CommandContext {
   readonly storeUrl: string;
+  /** How a person calls this command for the same store: `custody`, with `-s` if that was given. */
+  readonly program: string;
   /** Print JSON for programs instead of text for people. */
   readonly json: boolean;
   /** Results. */

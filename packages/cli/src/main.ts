@@ -95,6 +95,7 @@ function contextOf(options: GlobalOptions): CommandContext {
   return {
     storeUrl:
       [options.store, env['CUSTODY_STORE']].find((url) => url !== undefined && url !== '') ?? DEFAULT_STORE,
+    program: (options.store ?? '') === '' ? 'custody' : `custody -s ${shellWord(options.store ?? '')}`,
     json: options.json ?? false,
     out,
     err,
@@ -103,6 +104,11 @@ function contextOf(options: GlobalOptions): CommandContext {
     interruption,
     now: () => Date.now(),
   };
+}
+
+/** A text as one word for a shell. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** https://no-color.org: any value of NO_COLOR but the empty one means no. */
@@ -134,7 +140,13 @@ function printerOf(stream: NodeJS.WriteStream): Printer {
   return {
     // Absent, not false, on a stream that is no terminal.
     isTty: Boolean(stream.isTTY),
-    columns: stream.columns || DEFAULT_COLUMNS,
+    // Asked at each look: a terminal may change its size.
+    get columns() {
+      return stream.columns || DEFAULT_COLUMNS;
+    },
+    get rows() {
+      return stream.rows || null;
+    },
     isClosed: () => isClosed,
     write: (text) =>
       new Promise((resolve) => {

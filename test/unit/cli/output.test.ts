@@ -120,6 +120,7 @@ function progressOn(isTty: boolean) {
     isClosed: () => false,
     isTty,
     columns: 80,
+    rows: null,
   };
   return { written, clock, progress: startProgress(printer, () => clock.now) };
 }

@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
+import { Option } from 'commander';
+import type { AuditOptions } from '../audit/audit-screen.ts';
 import type { CommandRunner } from '../command-context.ts';
-import type { AuditOptions } from '../commands/audit.ts';
 import type { DemoOptions } from '../commands/demo.ts';
 import type { VerifyOptions } from '../commands/verify.ts';
+import { asOf } from '../input/as-of.ts';
 import { text } from '../input/managed-options.ts';
-import { expectedHead } from '../input/parse-options.ts';
+import { duration, expectedHead, wholeNumber } from '../input/parse-options.ts';
 import { withExample } from './with-example.ts';
 
 const TASK_ID = 'id of the task';
@@ -19,6 +21,17 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
       .argument('[tasks...]', 'ids of tasks; those that owe something when absent')
       .option('--all', 'every task that has a row or owes something')
       .option('--check', 'exit 1 when something is owed or a row is not true')
+      .option('--as-of <seq|time>', 'the answer as it was there, from the log alone; times are UTC', asOf)
+      .addOption(
+        new Option('--watch [span]', 'again and again until SIGINT, this far apart; 2s when no span is given')
+          .preset('2s')
+          .argParser(duration('--watch')),
+      )
+      .option(
+        '--limit <count>',
+        'show at most this many items; what fits the terminal, else 20',
+        wholeNumber('--limit'),
+      )
       .action((taskIds: string[], options: Omit<AuditOptions, 'taskIds'>) =>
         run(async () => (await import('../commands/audit.ts')).audit, { ...options, taskIds }),
       ),

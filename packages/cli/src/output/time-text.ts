@@ -1,3 +1,5 @@
+import { printable } from './printable.ts';
+
 const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ['d', 86_400_000],
   ['h', 3_600_000],
@@ -23,4 +25,11 @@ export function spanText(ms: number): string {
 export function sinceText(at: string | null | undefined, nowMs: number): string {
   if (at === null || at === undefined || at === '') return '-';
   return `${spanText(nowMs - Date.parse(at))} ago`;
+}
+
+/** A moment as people read it, to the second: `2026-11-30 03:12:45Z`. What is no time is shown as it is. */
+export function momentText(at: string): string {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(at)
+    ? `${at.slice(0, 10)} ${at.slice(11, 19)}Z`
+    : printable(at);
 }
