@@ -7,6 +7,7 @@ import { planFailover } from '../failover/plan-failover.ts';
 import type { FailoverRefusal } from '../failover/preflight.ts';
 import type { FailoverTools } from '../failover/promote.ts';
 import { failoverStatus, promote } from '../failover/promote.ts';
+import { readWriteToken } from '../failover/write-token.ts';
 import { checkManaged } from '../open-managed.ts';
 import { failoverText } from '../output/failover-text.ts';
 import { printRefusal, printReport, remark } from '../output/report.ts';
@@ -27,6 +28,8 @@ export interface FailoverOptions {
 export interface FailoverPromoteOptions extends FailoverOptions {
   readonly markFailed?: boolean | undefined;
   readonly forceFence?: boolean | undefined;
+  /** The file of tokens that the nodes use. */
+  readonly tokenFile?: string | undefined;
   readonly dryRun?: boolean | undefined;
 }
 
@@ -66,6 +69,7 @@ async function toolsFor(context: CommandContext, options: FailoverPromoteOptions
   return {
     input,
     consent: { markFailed: options.markFailed ?? false, forceFence: options.forceFence ?? false },
+    token: options.tokenFile === undefined ? null : await readWriteToken(options.tokenFile),
     open: (use) => openLedger(context.storeUrl, { create: false, readOnly: use === 'prove' }),
     now: context.now,
     tell: (step, text) => remark(context, `${step}: ${text}`),

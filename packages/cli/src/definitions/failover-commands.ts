@@ -32,6 +32,10 @@ export function defineFailoverCommands(program: Command, run: CommandRunner): vo
     )
       .option('--mark-failed', 'mark the old primary as failed; else somebody must have made NAME.failed')
       .option('--force-fence', 'go on although the old primary neither answers nor refuses connections')
+      .option(
+        '--token-file <path>',
+        'the tokens of the nodes, where they want one for the write of the last step',
+      )
       .option('--dry-run', 'say what would be done, change nothing')
       .action((options: FailoverPromoteOptions) =>
         run(async () => (await import('../commands/failover.ts')).failoverPromote, options),

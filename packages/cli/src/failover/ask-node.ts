@@ -20,6 +20,8 @@ export interface Question {
   readonly path: string;
   readonly method?: 'GET' | 'PUT';
   readonly body?: string;
+  /** Sent along where the node wants one. */
+  readonly token?: string | null;
 }
 
 /**
@@ -27,9 +29,13 @@ export interface Question {
  *
  * @throws Error if there is no answer; see {@link isRefused}.
  */
-export function askNode(url: URL, { path, method = 'GET', body }: Question): Promise<NodeAnswer> {
+export function askNode(
+  url: URL,
+  { path, method = 'GET', body, token = null }: Question,
+): Promise<NodeAnswer> {
   return new Promise((resolve, reject) => {
-    const asking = request(new URL(path, url), { method, agent: CONNECTIONS }, (answer) => {
+    const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+    const asking = request(new URL(path, url), { method, headers, agent: CONNECTIONS }, (answer) => {
       const pieces: Buffer[] = [];
       answer.on('data', (piece: Buffer) => pieces.push(piece));
       answer.on('error', reject);

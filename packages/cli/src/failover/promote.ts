@@ -29,6 +29,8 @@ export type DurablePoint =
 export interface FailoverTools {
   readonly input: FailoverInput;
   readonly consent: FailoverConsent;
+  /** With which the last step writes its record; null where nodes want none. */
+  readonly token: string | null;
   /** Opens the store: to look, which changes nothing, or to write. */
   readonly open: (use: 'prove' | 'work') => Promise<Ledger>;
   /** Milliseconds since 1970. */

@@ -12,7 +12,7 @@ const CHECK_RECORD = 'custody-failover-check';
 /** Asks the service as clients do: health, role, one write and its read-back. */
 export async function verifyService(tools: FailoverTools, node: string): Promise<FailoverRefusal | null> {
   const url = tools.input.publicUrl ?? tools.input.newUrl;
-  const fault = await faultAt(url, node, new Date(tools.now()).toISOString());
+  const fault = await faultAt(url, node, tools);
   if (fault !== null) {
     return refuse('not_verified', {
       message: `${node} is primary, but the service at ${url.origin} is not as it should be: ${fault}`,
@@ -25,17 +25,17 @@ export async function verifyService(tools: FailoverTools, node: string): Promise
   return null;
 }
 
-async function faultAt(url: URL, node: string, at: string): Promise<string | null> {
+async function faultAt(url: URL, node: string, { now, token }: FailoverTools): Promise<string | null> {
   const look = await lookAtNode(url);
   if (!isServing(look, node))
     return look.fault ?? `${look.node ?? 'it'} answers as ${look.role ?? 'neither primary nor replica'}`;
   // Never the same twice: an older value would prove nothing.
-  const value = `${node} ${at} ${crypto.randomUUID()}`;
+  const value = `${node} ${new Date(now()).toISOString()} ${crypto.randomUUID()}`;
   const path = `/records/${CHECK_RECORD}`;
   try {
-    const put = await askNode(url, { path, method: 'PUT', body: value });
+    const put = await askNode(url, { path, method: 'PUT', body: value, token });
     if (put.status !== 204) return `PUT ${path} was answered ${put.status} ${put.body.slice(0, 200)}`;
-    const got = await askNode(url, { path });
+    const got = await askNode(url, { path, token });
     return got.status === 200 && got.body === value ? null : `GET ${path} did not answer what was written`;
   } catch (error) {
     return toError(error).message;
