@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FAILOVER_CLI_SCHEMAS } from './cli-failover-schemas.ts';
 import { MANAGED_CLI_SCHEMAS, RUN_FIELDS, SETTINGS_SCHEMA } from './cli-managed-schemas.ts';
 
 // What `--json` prints, command by command. The schemas are strict: a field that nobody documented is a fault, and
@@ -358,6 +359,7 @@ export const CLI_SCHEMAS = {
     role: z.enum(['primary', 'replica']),
   }),
 
+  ...FAILOVER_CLI_SCHEMAS,
   ...MANAGED_CLI_SCHEMAS,
 } as const satisfies Record<string, z.ZodType>;
 
