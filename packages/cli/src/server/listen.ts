@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { CliError } from '../errors.ts';
+import { openConnections } from './open-connections.ts';
 
 /** Where a server listens. */
 export interface Address {
@@ -53,12 +54,7 @@ export async function listen(app: Hono, { host, port }: Address, times: ServerTi
     },
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
-  let isStopping = false;
-  server.on('request', (_request, response) => {
-    // A client that keeps its connection would hold up a server that stops.
-    if (isStopping) response.setHeader('connection', 'close');
-    response.once('close', () => setImmediate(() => isStopping && server.closeIdleConnections()));
-  });
+  const connections = openConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(toListenError(error, `${host}:${port}`)));
     server.listen(port, host, resolve);
@@ -66,10 +62,10 @@ export async function listen(app: Hono, { host, port }: Address, times: ServerTi
   return {
     url: urlOf(server),
     stop: async () => {
-      isStopping = true;
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
+      connections.closeWhenAnswered();
       // Node stops to watch for slow requests when it closes.
       const deadline = setTimeout(() => server.closeAllConnections(), times.requestMs);
       await closed;

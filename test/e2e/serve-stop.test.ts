@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { cliBench, finished } from '../support/cli.ts';
+import { serveArgs, startNode } from '../support/running-node.ts';
+
+describe('a node that is stopped', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'by %s answers what it has accepted, then exits 0',
+    async (signal) => {
+      const node = await startNode(cliBench());
+      const idle = connect(node.port, '127.0.0.1');
+      const slow = connect(node.port, '127.0.0.1');
+      await Promise.all([once(idle, 'connect'), once(slow, 'connect')]);
+      const answer = collected(slow);
+      slow.write('PUT /records/r-1 HTTP/1.1\r\nhost: x\r\ncontent-length: 6\r\n\r\nfir');
+      // The next answer tells that the server has read what came before it.
+      await node.ask('/health');
+
+      node.child.kill(signal);
+      await refusing(node.port);
+      slow.write('st!');
+
+      expect(await answer).toMatch(/^HTTP\/1\.1 204 /);
+      const { code, stdout } = await node.ended;
+      expect({ code, lines: stdout.trim().split('\n').length }).toEqual({ code: 0, lines: 1 });
+    },
+  );
+
+  test('closes a connection that its client would keep', async () => {
+    const node = await startNode(cliBench());
+    const kept = connect(node.port, '127.0.0.1');
+    await once(kept, 'connect');
+    kept.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
+    await once(kept, 'data');
+
+    node.child.kill('SIGTERM');
+
+    await once(kept, 'close');
+    expect((await node.ended).code).toBe(0);
+  });
+
+  test('waits no longer for a request than a request may take', async () => {
+    const node = await startNode(cliBench(), 'primary', ['--request-timeout', '1s']);
+    const slow = connect(node.port, '127.0.0.1');
+    await once(slow, 'connect');
+    slow.on('error', () => undefined);
+    slow.write('PUT /records/r-1 HTTP/1.1\r\nhost: x\r\ncontent-length: 6\r\n\r\nfir');
+    await node.ask('/health');
+
+    node.child.kill('SIGTERM');
+
+    expect((await node.ended).code).toBe(0);
+  });
+
+  test('twice ends at once', async () => {
+    const node = await startNode(cliBench());
+    const slow = connect(node.port, '127.0.0.1');
+    await once(slow, 'connect');
+    slow.on('error', () => undefined);
+    slow.write('PUT /records/r-1 HTTP/1.1\r\nhost: x\r\ncontent-length: 6\r\n\r\nfir');
+    await node.ask('/health');
+
+    node.child.kill('SIGTERM');
+    await refusing(node.port);
+    node.child.kill('SIGINT');
+
+    expect(await node.ended).toMatchObject({ code: null, signal: 'SIGINT' });
+  });
+
+  test('before it listens ends as well', async () => {
+    const bench = cliBench();
+    const child = bench.start(serveArgs(bench, 'primary'));
+    const ended = finished(child);
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+
+    expect((await ended).code).toBe(0);
+  });
+});
+
+test('a client that is too slow is sent away, and nothing of its request is kept', async () => {
+  const node = await startNode(cliBench(), 'primary', ['--request-timeout', '1s']);
+  const slow = connect(node.port, '127.0.0.1');
+  await once(slow, 'connect');
+  const answer = collected(slow);
+  slow.write('PUT /records/r-1 HTTP/1.1\r\nhost: x\r\ncontent-length: 6\r\n\r\nfir');
+
+  expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
+  expect((await node.get('r-1')).status).toBe(404);
+});
+
+/** All that a connection says until it ends. */
+function collected(socket: ReturnType<typeof connect>): Promise<string> {
+  const pieces: string[] = [];
+  socket.setEncoding('utf8').on('data', (text: string) => pieces.push(text));
+  return once(socket, 'close').then(() => pieces.join(''));
+}
+
+/** Waits until nobody accepts connections at a port any more. */
+async function refusing(port: number): Promise<void> {
+  for (;;) {
+    const probe = connect(port, '127.0.0.1');
+    const isTaken = await Promise.race([
+      once(probe, 'connect').then(() => true),
+      once(probe, 'error').then(() => false),
+    ]).catch(() => false);
+    probe.destroy();
+    if (!isTaken) return;
+  }
+}
