@@ -3,8 +3,8 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { openLedger } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
-import type { ListeningProcess, Pair } from '../support/served.ts';
-import { ask, carriedOut, get, put, refusalOf, startPair } from '../support/served.ts';
+import type { ListeningProcess, Pair } from '../support/served-pair.ts';
+import { ask, carriedOut, get, put, refusalOf, startPair } from '../support/served-pair.ts';
 import { SERVED_STORES } from '../support/served-stores.ts';
 
 const RECORDS = { 'r-1': 'one', 'r-2': 'two\nlines', 'r-3': '' };

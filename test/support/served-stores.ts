@@ -1,3 +1,6 @@
+import { onTestFinished } from 'vitest';
+import { takeLedger } from './postgres.ts';
+
 /** A store that can be served and failed over. */
 export interface ServedStore {
   readonly name: string;
@@ -6,4 +9,14 @@ export interface ServedStore {
 }
 
 /** Every store with an epoch. */
-export const SERVED_STORES: readonly ServedStore[] = [{ name: 'SQLite', url: async () => undefined }];
+export const SERVED_STORES: readonly ServedStore[] = [
+  { name: 'SQLite', url: async () => undefined },
+  {
+    name: 'PostgreSQL',
+    url: async () => {
+      const { url, giveBack } = await takeLedger();
+      onTestFinished(giveBack);
+      return url;
+    },
+  },
+];
