@@ -5,6 +5,7 @@ import type { JsonlDialect } from '../../core/store-url.ts';
 import { createLedgerTables } from '../sql/migrations/0001-ledger.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { SqliteSchema } from '../sqlite/open-sqlite.ts';
+import { putRowsInKeys } from '../sqlite/rows-in-keys.ts';
 
 /** The name of the only ledger in an index. */
 export const INDEX_LEDGER = 'main';
@@ -68,6 +69,9 @@ export const INDEX_SCHEMA: SqliteSchema = {
     async (db) => {
       await createLedgerTables(db, 'one');
       await createIndexTables(db);
+    },
+    async (db) => {
+      await putRowsInKeys(db);
     },
   ],
 };

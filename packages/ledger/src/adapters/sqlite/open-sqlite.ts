@@ -7,6 +7,7 @@ import { createLedgerTables } from '../sql/migrations/0001-ledger.ts';
 import { createRecordTable } from '../sql/migrations/0002-records.ts';
 import type { Tables } from '../sql/tables.ts';
 import { copyDatabase } from './database-copy.ts';
+import { putRowsInKeys } from './rows-in-keys.ts';
 import { CustodySqliteDialect } from './sqlite-dialect.ts';
 import { toLedgerError } from './sqlite-error.ts';
 import { createRecordGuards, createSqliteGuards } from './sqlite-guards.ts';
@@ -29,6 +30,12 @@ const LEDGER_SCHEMA: SqliteSchema = {
     },
     async (db) => {
       await createRecordTable(db, 'one');
+      await createRecordGuards(db);
+    },
+    // Files of the first version; new ones are laid out like this from their first step on.
+    async (db) => {
+      if (!(await putRowsInKeys(db))) return;
+      await createSqliteGuards(db);
       await createRecordGuards(db);
     },
   ],

@@ -10,11 +10,17 @@ export type LedgersOfDatabase = 'one' | 'many';
 
 /** The tables of the first schema. */
 export async function createLedgerTables(db: Kysely<unknown>, ledgers: LedgersOfDatabase): Promise<void> {
+  await createLogTables(db, ledgers);
+  const layout = layoutFor(ledgers);
+  await createRows(db, layout);
+  await createManaged(db, layout);
+}
+
+/** The log, and what follows from it. */
+export async function createLogTables(db: Kysely<unknown>, ledgers: LedgersOfDatabase): Promise<void> {
   const layout = layoutFor(ledgers);
   await createLog(db, layout);
   await createRecords(db, layout);
-  await createRows(db, layout);
-  await createManaged(db, layout);
 }
 
 /** The parts in which the tables of two databases differ. */
