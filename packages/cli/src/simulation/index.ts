@@ -1,0 +1,10 @@
+export type { FaultName } from './figures.ts';
+export { FAULTS, Figures } from './figures.ts';
+export type { PlaceKind } from './open-place.ts';
+export type { Oracle, Replay, ReplayedTask } from './oracle.ts';
+export type { SeedOptions, SeedResult } from './play-seed.ts';
+export { failureText, playSeed } from './play-seed.ts';
+export { PROMISES } from './promise-broken.ts';
+export type { Failure } from './simulate.ts';
+export { generateSteps } from './step.ts';
+export type { Seams } from './world.ts';
