@@ -5,6 +5,7 @@ import type { FailoverNodes } from '../core/managed/epoch-record.ts';
 import type { EventWriter } from '../core/parse-event.ts';
 import { parseNewEvent } from '../core/parse-event.ts';
 import type { NewEvent, StoredEvent } from '../core/recorded-event.ts';
+import { StoreError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CustodyReader } from '../ports/custody-reader.ts';
 import type { EventQuery, Head } from '../ports/event-store.ts';
@@ -118,6 +119,21 @@ export interface Ledger extends AsyncDisposable, ManagedCommands, Waits {
   close(): Promise<void>;
 }
 
+/** Adds what a checkpoint says. A log that is damaged has been told of; how much of it can be read is left open. */
+async function withProof(
+  store: LedgerStore,
+  report: VerifyReport,
+  proof: CheckpointProof,
+): Promise<VerifyReport> {
+  try {
+    const problems = [...report.problems, ...(await verifyCheckpoint(store, proof))];
+    return { ...report, ok: problems.length === 0, problems };
+  } catch (error) {
+    if (report.ok || !(error instanceof StoreError)) throw error;
+    return report;
+  }
+}
+
 /** Builds a ledger over a store. */
 export function createLedger(store: LedgerStore, clock: Clock, processes: ProcessControl): Ledger {
   const managed = store.managed ?? unsupportedManaged(store);
@@ -158,8 +174,7 @@ export function createLedger(store: LedgerStore, clock: Clock, processes: Proces
       const report = await store.verify(options);
       // A log that can't be read has been told of, and nothing can be held against it.
       if (proof === undefined || report.problems.some(({ code }) => code === 'log_unreadable')) return report;
-      const problems = [...report.problems, ...(await verifyCheckpoint(store, proof))];
-      return { ...report, ok: problems.length === 0, problems };
+      return withProof(store, report, proof);
     },
     takeCheckpoint: (options) => takeCheckpoint(store, clock, options),
     recordCheckpoint: (checkpoint) => {

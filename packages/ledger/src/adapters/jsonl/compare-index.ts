@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import type { JsonValue } from '../../core/json.ts';
-import { isSameJson } from '../../core/json.ts';
 import type { VerifyProblem } from '../../ports/ledger-store.ts';
+import { isSameRecord } from '../sql/sql-rebuild.ts';
 import type { SqlContext, Tables } from '../sql/tables.ts';
 
 /** The tables that follow from the log, by their keys within a ledger. */
@@ -85,10 +84,7 @@ function compareValues(left: unknown, right: unknown): number {
 function isSameRow(left: Row, right: Row): boolean {
   return Object.keys({ ...left, ...right }).every((column) => {
     if (column !== 'record') return left[column] === right[column];
-    return isSameJson(
-      JSON.parse(String(left[column])) as JsonValue,
-      JSON.parse(String(right[column])) as JsonValue,
-    );
+    return isSameRecord(String(left[column]), String(right[column]));
   });
 }
 

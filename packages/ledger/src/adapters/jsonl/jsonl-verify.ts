@@ -1,5 +1,6 @@
 import { GENESIS_HASH } from '../../core/event-hash.ts';
 import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/ledger-store.ts';
+import { readToldLists } from '../sql/compare-healed.ts';
 import { readHead } from '../sql/read-head.ts';
 import { noteConflictingVerdicts } from '../sql/sql-verify.ts';
 import type { Segment } from './chain-view.ts';
@@ -13,7 +14,7 @@ import { openPrivateIndex } from './open-index.ts';
 import { ChainMovedError } from './segment-file.ts';
 import { compareStored } from './stored-index.ts';
 import { findTornLines } from './torn-lines.ts';
-import { checkExpectedHead, conflictProblems, rowNotes, tornNotes } from './verify-findings.ts';
+import { checkExpectedHead, conflictProblems, rowFindings, tornNotes } from './verify-findings.ts';
 
 /** The log moves on while it is verified; more often than this something else is wrong. */
 const MAX_ATTEMPTS = 5;
@@ -63,17 +64,22 @@ async function verifyView(
     options.rebuild === true
       ? await compareStored(context, replay.context, segments)
       : { problems: [], notes: [] };
+  const rows = await rowFindings(
+    context,
+    options.rebuild === true ? await readToldLists(replay.context) : new Map(),
+  );
   const problems = [
     ...conflictProblems(conflicts, segments),
     ...noted.problems,
     ...(await checkExpectedHead(replay.context, options)),
     ...stored.problems,
+    ...rows.problems,
   ];
   const notes = [
     ...tornNotes(segments.flatMap((segment) => findTornLines(segment))),
     ...noted.notes,
     ...stored.notes,
-    ...(await rowNotes(context)),
+    ...rows.notes,
     ...(await noteConflictingVerdicts(replay.context.reader, replay.context)),
   ];
   return {

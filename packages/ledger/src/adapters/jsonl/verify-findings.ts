@@ -1,4 +1,6 @@
 import type { VerifyOptions, VerifyProblem } from '../../ports/ledger-store.ts';
+import type { ToldLists } from '../sql/compare-healed.ts';
+import { healedFault } from '../sql/compare-healed.ts';
 import type { SqlContext } from '../sql/tables.ts';
 import type { Segment } from './chain-view.ts';
 import { checkHead } from './check-heads.ts';
@@ -80,9 +82,13 @@ function tornMessage({ hasNewline, isLong }: TornLine): string {
   return hasNewline ? 'the line is not JSON; it was cut when it was written' : 'the line lacks its newline';
 }
 
-/** Files among the rows that are no rows of ours. */
-export async function rowNotes(context: JsonlContext): Promise<readonly VerifyProblem[]> {
+/** Files among the rows that are no rows of ours, and rows that do not stand as their newest heal left them. */
+export async function rowFindings(
+  context: JsonlContext,
+  told: ToldLists,
+): Promise<{ readonly problems: readonly VerifyProblem[]; readonly notes: readonly VerifyProblem[] }> {
   const notes: VerifyProblem[] = [];
+  const problems: VerifyProblem[] = [];
   const rows = jsonlTaskRows(context).list({
     onProblem: ({ task_id, place, message }) => {
       notes.push({
@@ -93,8 +99,14 @@ export async function rowNotes(context: JsonlContext): Promise<readonly VerifyPr
       });
     },
   });
-  for await (const _row of rows);
-  return withRest(notes.slice(0, MAX_FINDINGS), notes.length, 'unreadable_row');
+  for await (const { row } of rows) {
+    const fault = healedFault(row, told);
+    if (fault !== null) problems.push(fault);
+  }
+  return {
+    problems: withRest(problems.slice(0, MAX_FINDINGS), problems.length, 'row_mismatch'),
+    notes: withRest(notes.slice(0, MAX_FINDINGS), notes.length, 'unreadable_row'),
+  };
 }
 
 function withRest(findings: readonly VerifyProblem[], count: number, code: string): readonly VerifyProblem[] {

@@ -8,11 +8,27 @@ import { debtsOfRun, isOwedInvocation } from '../../core/obligations.ts';
 import { packRun, unpackRun } from '../../core/packed-run.ts';
 import type { RecordedEvent, StoredEvent } from '../../core/recorded-event.ts';
 import type { RunRecord } from '../../core/run-record.ts';
+import { StoreError } from '../../errors.ts';
 import type { Tables } from './tables.ts';
 
-/** A record read back from its JSON column. The ledger wrote it, so its shape is known. */
+/**
+ * A record read back from its JSON column. The ledger wrote it, so its shape is known.
+ *
+ * @throws StoreError `store_corrupt` if somebody else did.
+ */
 export function parseRecord<T>(text: string): T {
-  return JSON.parse(text) as T;
+  try {
+    return JSON.parse(text) as T;
+  } catch (cause) {
+    throw new StoreError(
+      'store_corrupt',
+      `a record of the ledger is no JSON any more: ${text.slice(0, 80)}`,
+      {
+        hint: '`custody verify --rebuild` names the place. Restore the store from a backup; keep the damaged one.',
+        cause,
+      },
+    );
+  }
 }
 
 /** A run read back from its JSON column. */

@@ -10,6 +10,7 @@ import { compareManagedTables } from './sql-managed-rebuild.ts';
 import { compareTables } from './sql-rebuild.ts';
 import { damagedRecords } from './sql-record-store.ts';
 import type { Db, SqlContext } from './tables.ts';
+import { verifyTaskRows } from './verify-rows.ts';
 
 const PAGE = 1000;
 
@@ -58,6 +59,7 @@ export async function verifySql(context: SqlContext, options: VerifyOptions): Pr
       walk.problems.push(
         ...(await compareTables(db, context, walk.fold)),
         ...(await compareManagedTables(db, context, walk.managed)),
+        ...(await verifyTaskRows(db, context)),
       );
     walk.problems.push(...(await damagedRecords(db, context)));
     walk.notes.push(...(await noteConflictingVerdicts(db, context)));

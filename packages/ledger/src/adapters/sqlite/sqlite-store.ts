@@ -8,13 +8,13 @@ import { sqlManagedStore } from '../sql/sql-managed-store.ts';
 import { sqlRecordStore } from '../sql/sql-record-store.ts';
 import { sqlLeaderStore, sqlSettleScan, sqlStateStore } from '../sql/sql-small-stores.ts';
 import { sqlTaskRows } from '../sql/sql-task-rows.ts';
-import { verifySql } from '../sql/sql-verify.ts';
 import type { SqlContext } from '../sql/tables.ts';
 import type { WritableContext } from '../sql/write-transaction.ts';
 import { lockedSession } from '../sql/write-transaction.ts';
 import type { Durability } from './open-sqlite.ts';
 import { openSqlite, SQLITE_SCHEMA_VERSION } from './open-sqlite.ts';
 import { sqliteCommitSignal } from './sqlite-commit-signal.ts';
+import { verifySqlite } from './verify-sqlite.ts';
 
 /** The name of the only ledger in a SQLite file. */
 const SQLITE_LEDGER = 'main';
@@ -70,7 +70,7 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<LedgerSt
       newId: options.newId,
       commits: sqliteCommitSignal(context.reader),
     }),
-    verify: (request) => verifySql(context, request),
+    verify: (request) => verifySqlite(context, request),
     close: handles.close,
   };
 }
