@@ -1,3 +1,4 @@
+export { RemoteError } from './adapters/http/remote-error.ts';
 export type { JournalSeam } from './adapters/journal/disk-journal-files.ts';
 export { diskJournalFiles } from './adapters/journal/disk-journal-files.ts';
 export type { MemoryPlace } from './adapters/memory/memory-store.ts';
@@ -27,10 +28,10 @@ export { compareCodePoints, isJsonObject, isSameJson, textOf, textsOf } from './
 export type { WorkerExit } from './core/managed/decide-exit.ts';
 export type { SeenRun } from './core/managed/decide-release.ts';
 export type { Refusal, RefusalReason } from './core/managed/decision.ts';
-export type { FieldOrigin } from './core/managed/field-origins.ts';
-export { fieldOrigins } from './core/managed/field-origins.ts';
 export type { EpochRecord, FailoverNodes } from './core/managed/epoch-record.ts';
 export { EPOCH_DOCUMENT, parseEpoch } from './core/managed/epoch-record.ts';
+export type { FieldOrigin } from './core/managed/field-origins.ts';
+export { fieldOrigins } from './core/managed/field-origins.ts';
 export { closingOutcome, isManagedEvent, isManagedType } from './core/managed/managed-event.ts';
 export type {
   Attempt,
@@ -102,6 +103,8 @@ export {
   StoreError,
   UsageError,
 } from './errors.ts';
+export type { FoldedLog } from './fold-log.ts';
+export { foldLog } from './fold-log.ts';
 export type { ImportOptions, ImportProblem, ImportProgress, ImportResult } from './import/import-result.ts';
 export { importInto } from './import-events.ts';
 export type { OpenJournalsOptions } from './open-journals.ts';

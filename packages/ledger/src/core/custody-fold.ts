@@ -85,6 +85,25 @@ function add(set: Set<string>, id: string): void {
   if (id !== '') set.add(id);
 }
 
+/** The tasks that one event touches: nearly always one, so a list is cheaper than a set until there are many. */
+class TouchedTasks {
+  #few: string[] = [];
+  #many: Set<string> | null = null;
+
+  add(id: string): void {
+    if (id === '') return;
+    if (this.#many !== null) this.#many.add(id);
+    else if (!this.#few.includes(id)) this.#few.push(id);
+    if (this.#few.length <= 16) return;
+    this.#many = new Set(this.#few);
+    this.#few = [];
+  }
+
+  all(): Iterable<string> {
+    return this.#many ?? this.#few;
+  }
+}
+
 /**
  * The fold of the log: runs, invocations, evidence and containment, changed in place by {@link CustodyFold.apply}.
  *
@@ -105,8 +124,15 @@ export class CustodyFold {
     tasks: new Set<string>(),
     containment: new Set<string>(),
   };
+  readonly #tracksChanges: boolean;
   readonly #runsByProject = new Map<string, Set<string>>();
-  readonly #tasksByRun = new Map<string, Set<string>>();
+  /** Whose rows speak of a run: nearly always one task's. */
+  readonly #tasksByRun = new Map<string, string | Set<string>>();
+
+  /** A replay of a whole log writes nothing back, and need not remember what changed. */
+  constructor({ tracksChanges = true }: { readonly tracksChanges?: boolean } = {}) {
+    this.#tracksChanges = tracksChanges;
+  }
 
   /** Puts a record loaded from a store into the fold. */
   loadRun(run: RunRecord): void {
@@ -122,34 +148,42 @@ export class CustodyFold {
 
   #indexEvidence({ run_id, task_id }: RunEvidence): void {
     const tasks = this.#tasksByRun.get(run_id);
-    if (tasks === undefined) this.#tasksByRun.set(run_id, new Set([task_id]));
-    else tasks.add(task_id);
+    if (tasks === undefined) this.#tasksByRun.set(run_id, task_id);
+    else if (typeof tasks !== 'string') tasks.add(task_id);
+    else if (tasks !== task_id) this.#tasksByRun.set(run_id, new Set([tasks, task_id]));
   }
 
   /** Applies one event. Unknown types and rows without ids change nothing. */
   apply(event: RecordedEvent): void {
     if (INERT.has(event.type) || event.type.startsWith('x.')) return;
-    const touched = new Set<string>();
+    const touched = new TouchedTasks();
     const taskId = textOf(event, 'task_id');
     const runId = textOf(event, 'run_id');
-    add(touched, taskId);
+    touched.add(taskId);
     this.#foldRunOf(event, runId, touched);
     this.#foldInvocationOf(event, touched);
     if (runId !== '') {
       if (taskId !== '') this.#foldEvidenceOf(event, taskId, runId);
       // The start tells whose run it is, and with that whose evidence it counts in.
-      if (event.type === 'run.started') for (const id of this.#tasksByRun.get(runId) ?? []) add(touched, id);
+      if (event.type === 'run.started') this.#touchCounting(runId, touched);
       this.#foldContainmentOf(event, runId);
     }
-    for (const id of touched) this.#touchTask(id, event, id === taskId);
+    for (const id of touched.all()) this.#touchTask(id, event, id === taskId);
   }
 
-  #foldRunOf(event: RecordedEvent, runId: string, touched: Set<string>): void {
+  #touchCounting(runId: string, touched: TouchedTasks): void {
+    const tasks = this.#tasksByRun.get(runId);
+    if (tasks === undefined) return;
+    if (typeof tasks === 'string') touched.add(tasks);
+    else for (const id of tasks) touched.add(id);
+  }
+
+  #foldRunOf(event: RecordedEvent, runId: string, touched: TouchedTasks): void {
     if (runId === '') return;
     const before = this.runs.get(runId) ?? emptyRun(runId);
     const after = foldRun(before, event);
     if (after !== before) this.#putRun(after, touched);
-    add(touched, before.task_id);
+    touched.add(before.task_id);
     if (event.type === 'run.started') this.#supersede(runId, event, touched);
     if (event.type === 'project.retired' && after.started) {
       this.#retireProject(textOf(event, 'project_id') || after.project_id, touched);
@@ -158,7 +192,7 @@ export class CustodyFold {
   }
 
   /** A continuation in its predecessor's snapshot takes the patch debt over. */
-  #supersede(runId: string, start: RecordedEvent, touched: Set<string>): void {
+  #supersede(runId: string, start: RecordedEvent, touched: TouchedTasks): void {
     const predecessor = this.runs.get(textOf(start, 'continuation_of'));
     if (predecessor === undefined || !predecessor.started || predecessor.run_id === runId) return;
     const snapshot = textOf(start, 'snapshot_id');
@@ -167,27 +201,27 @@ export class CustodyFold {
     this.#putRun({ ...predecessor, patch_disposed: 'superseded', superseded_by: runId }, touched);
   }
 
-  #retireProject(projectId: string, touched: Set<string>): void {
+  #retireProject(projectId: string, touched: TouchedTasks): void {
     if (projectId === '') return;
     for (const id of this.#runsByProject.get(projectId) ?? []) {
       if (this.runs.get(id)?.project_id === projectId) this.#disown(id, touched);
     }
   }
 
-  #disown(runId: string, touched: Set<string>): void {
+  #disown(runId: string, touched: TouchedTasks): void {
     const run = this.runs.get(runId);
     if (run?.project_owned === true) this.#putRun({ ...run, project_owned: false }, touched);
   }
 
-  #foldInvocationOf(event: RecordedEvent, touched: Set<string>): void {
+  #foldInvocationOf(event: RecordedEvent, touched: TouchedTasks): void {
     const id = textOf(event, 'invocation_id');
     if (id === '') return;
     const before = this.invocations.get(id) ?? emptyInvocation(id);
     const after = foldInvocation(before, event);
     if (after === before) return;
     this.invocations.set(id, after);
-    this.changed.invocations.add(id);
-    add(touched, after.task_id);
+    if (this.#tracksChanges) this.changed.invocations.add(id);
+    touched.add(after.task_id);
   }
 
   #foldEvidenceOf(event: RecordedEvent, taskId: string, runId: string): void {
@@ -197,7 +231,7 @@ export class CustodyFold {
     if (after === before) return;
     this.evidence.set(key, after);
     this.#indexEvidence(after);
-    this.changed.evidence.add(key);
+    if (this.#tracksChanges) this.changed.evidence.add(key);
   }
 
   #foldContainmentOf(event: RecordedEvent, runId: string): void {
@@ -208,7 +242,7 @@ export class CustodyFold {
     const after = foldContainment(start, event);
     if (after === before) return;
     this.containment.set(runId, after);
-    this.changed.containment.add(runId);
+    if (this.#tracksChanges) this.changed.containment.add(runId);
   }
 
   #containmentOfSettledRun(runId: string): ContainmentRecord {
@@ -220,14 +254,14 @@ export class CustodyFold {
     const before = this.tasks.get(taskId) ?? emptyTaskFacts(taskId);
     const flagged = isOwnRow ? foldTaskFacts(before, event) : before;
     this.tasks.set(taskId, { ...flagged, last_seq: event.seq });
-    this.changed.tasks.add(taskId);
+    if (this.#tracksChanges) this.changed.tasks.add(taskId);
   }
 
-  #putRun(run: RunRecord, touched: Set<string>): void {
+  #putRun(run: RunRecord, touched: TouchedTasks): void {
     this.runs.set(run.run_id, run);
-    this.changed.runs.add(run.run_id);
+    if (this.#tracksChanges) this.changed.runs.add(run.run_id);
     this.#indexProject(run);
-    add(touched, run.task_id);
+    touched.add(run.task_id);
   }
 
   #indexProject(run: RunRecord): void {

@@ -50,7 +50,7 @@ export function readLine(text: string): LineReading {
   if (!isJsonObject(row)) return NOISE;
   const kind = kindOf(row);
   if (kind === null) return NOISE;
-  return { kind: 'event', event: toLineEvent(toSafeObject(row, text), kind) };
+  return { kind: 'event', event: toLineEvent(toSafeObject(row), kind) };
 }
 
 interface Kind {
@@ -70,23 +70,24 @@ function kindOf(row: JsonObject): Kind | null {
 }
 
 function toLineEvent(row: JsonObject, { type, dialect }: Kind): LineEvent {
-  const timeKey =
-    (dialect === 'ouroboros' ? ['ts', 'at'] : ['at', 'ts']).find((key) => timeOf(row, key) !== null) ?? null;
+  const [first, second] = TIME_KEYS[dialect];
+  const firstTime = timeOf(row, first);
+  const time = firstTime ?? timeOf(row, second);
+  const timeKey = firstTime !== null ? first : time !== null ? second : '';
   const recordedAt = dialect === 'custody' ? timeOf(row, 'recorded_at') : null;
   const id = isId(row['id']) ? row['id'] : null;
-  const consumed = new Set<string>(['type']);
-  if (timeKey !== null) consumed.add(timeKey);
-  if (id !== null) consumed.add('id');
-  if (recordedAt !== null) consumed.add('recorded_at');
   return {
     dialect,
     type,
     id,
-    at: timeKey === null ? null : timeOf(row, timeKey),
+    at: time,
     recorded_at: recordedAt,
-    given: givenPart(row, consumed, timeKey === 'ts'),
+    given: givenPart(row, timeKey, { id: id !== null, recordedAt: recordedAt !== null }),
   };
 }
+
+/** Where a row may say when it happened, the likelier key first. */
+const TIME_KEYS = { ouroboros: ['ts', 'at'], custody: ['at', 'ts'] } as const;
 
 function timeOf(row: JsonObject, key: string): IsoTime | null {
   const text = textOf(row, key);
@@ -99,15 +100,25 @@ const TAKEN: ReadonlySet<string> = new Set(['seq', 'recorded_at', 'epoch', 'hash
 /** Keys that hold an id as text or nothing. */
 const TEXT_ONLY: ReadonlySet<string> = new Set(['task_id', 'run_id']);
 
-function givenPart(row: JsonObject, consumed: ReadonlySet<string>, isTsTaken: boolean): JsonObject {
-  const entries = Object.entries(row).filter(([key]) => !consumed.has(key));
-  return Object.fromEntries(
-    entries.map(([key, value]): [string, JsonValue | undefined] => {
-      const isForeign = TAKEN.has(key) || (TEXT_ONLY.has(key) && typeof value !== 'string');
-      if (isForeign) return [freeName(row, key), value];
-      return [isTsTaken ? unescapeTs(key) : key, value];
-    }),
-  );
+function givenPart(
+  row: JsonObject,
+  timeKey: string,
+  read: { readonly id: boolean; readonly recordedAt: boolean },
+): JsonObject {
+  const given: Record<string, JsonValue | undefined> = {};
+  for (const key of Object.keys(row)) {
+    const isRead =
+      key === 'type' ||
+      key === timeKey ||
+      (key === 'id' && read.id) ||
+      (key === 'recorded_at' && read.recordedAt);
+    if (isRead) continue;
+    const value = row[key];
+    const isForeign = TAKEN.has(key) || (TEXT_ONLY.has(key) && typeof value !== 'string');
+    if (isForeign) given[freeName(row, key)] = value;
+    else given[timeKey === 'ts' && key.startsWith('x.') ? unescapeTs(key) : key] = value;
+  }
+  return given;
 }
 
 function freeName(row: JsonObject, key: string): string {

@@ -63,6 +63,8 @@ export type Substrate = 'harness_used' | 'harness_attempted' | 'native_only';
 const MAX_ACCESS_PROFILES = 8;
 const MAX_ACCESS_PROFILE_LENGTH = 32;
 
+const NOTHING_DISCLOSED: readonly Disclosed[] = [];
+
 /** Nothing known of the run by this task's rows. */
 export function emptyEvidence(taskId: string, runId: string): RunEvidence {
   return {
@@ -76,8 +78,8 @@ export function emptyEvidence(taskId: string, runId: string): RunEvidence {
     cost_estimated: false,
     review_owned: false,
     role: 'delegate',
-    models: [],
-    access_profiles: [],
+    models: NOTHING_DISCLOSED,
+    access_profiles: NOTHING_DISCLOSED,
   };
 }
 

@@ -108,6 +108,10 @@ const GIVEN_FACTS: ReadonlySet<string> = new Set(FIRST_GIVEN);
 
 const DEFAULTS: Readonly<Record<string, string>> = { category: 'subagent', source: 'delegated_subagent' };
 
+const NO_OBJECT: JsonObject = {};
+const NO_FACTS: RunFacts = {};
+const NO_RECEIPTS: readonly ReaderReceipt[] = [];
+
 /** The record of a run of which nothing is known yet. */
 export function emptyRun(runId: string): RunRecord {
   return {
@@ -118,11 +122,11 @@ export function emptyRun(runId: string): RunRecord {
     role: 'delegate',
     managed: false,
     task_id: '',
-    facts: {},
+    facts: NO_FACTS,
     project_id: '',
     project_owned: false,
     project_persistent: false,
-    resource_ref: {},
+    resource_ref: NO_OBJECT,
     snapshot_id: '',
     ledger_recorded: false,
     settled: false,
@@ -138,7 +142,7 @@ export function emptyRun(runId: string): RunRecord {
     output_complete: false,
     output_sha: '',
     output_consumed: false,
-    output_reader_receipts: [],
+    output_reader_receipts: NO_RECEIPTS,
     patch_captured: false,
     patch_disposed: '',
     patch_apply_pending: false,
@@ -203,7 +207,8 @@ function firstFacts(row: JsonObject): RunFacts {
     if (TEXT_FACTS.has(name)) facts[name] = firstText(value, DEFAULTS[name]);
     else if (GIVEN_FACTS.has(name)) facts[name] = givenText(row, name);
   }
-  facts['work_order_source_request'] = firstObject(undefined, row['work_order_source_request']);
+  if (isJsonObject(row['work_order_source_request']))
+    facts['work_order_source_request'] = row['work_order_source_request'];
   const processIdentity = firstObject(undefined, row['process']);
   if (Object.keys(processIdentity).length > 0) facts['process'] = processIdentity;
   facts['delegated'] = isTruthy(row['delegated'] ?? null);
@@ -233,7 +238,7 @@ function mergeFacts(known: RunRecord | null, row: JsonObject): RunFacts {
 
 /** Part of the shape when the first row has an `access`, even empty; otherwise the first non-empty value. */
 function mergeResourceRef(known: RunRecord | null, row: JsonObject): JsonObject {
-  const offered = isJsonObject(row['resource_ref']) ? row['resource_ref'] : {};
+  const offered = isJsonObject(row['resource_ref']) ? row['resource_ref'] : NO_OBJECT;
   if (known === null) return offered;
   const shapeIsKnown = known.facts['access'] !== '';
   if (shapeIsKnown || isTruthy(known.resource_ref)) return known.resource_ref;
@@ -252,7 +257,7 @@ function givenText(row: JsonObject, name: string): string | null {
 
 function firstObject(known: unknown, offered: unknown): JsonObject {
   if (isJsonObject(known) && Object.keys(known).length > 0) return known;
-  return isJsonObject(offered) ? offered : {};
+  return isJsonObject(offered) ? offered : NO_OBJECT;
 }
 
 function maxSecondsOf(row: JsonObject): number {
