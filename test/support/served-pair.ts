@@ -101,7 +101,12 @@ export async function startListening(cwd: string, args: readonly string[]): Prom
       throw new Error(`${args.join(' ')} ended with ${code}: ${log}`);
     }),
   ]);
-  const url = new URL((JSON.parse(line) as { listening: string }).listening);
+  const { listening } = JSON.parse(line) as { readonly listening?: string };
+  if (listening === undefined) {
+    await gone;
+    throw new Error(`${args.join(' ')} does not listen: ${line}`);
+  }
+  const url = new URL(listening);
   return {
     url: url.origin,
     port: Number(url.port),
