@@ -34,7 +34,13 @@ test('explain names the events behind each field, what is frozen, and every heal
   const { fields, healed } = shaped(CLI_SCHEMAS.explain, (await bench.json(['explain', 't-1'])).value);
 
   const byName = new Map(fields.map((field) => [field.field, field]));
-  expect(byName.get('status')).toEqual({ field: 'status', value: 'failed', frozen: true, because: [] });
+  expect(byName.get('status')).toEqual({
+    field: 'status',
+    value: 'failed',
+    frozen: true,
+    current: true,
+    because: [],
+  });
   expect(byName.get('delegated_runs_settled')).toMatchObject({ value: 0, frozen: true });
   expect(byName.get('delegated_runs_unreconciled')).toMatchObject({
     value: ['run-2', 'invocation:inv-1', 'patch:run-1'],

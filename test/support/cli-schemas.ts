@@ -240,7 +240,13 @@ export const CLI_SCHEMAS = {
   explain: z.strictObject({
     task_id: z.string(),
     fields: z.array(
-      z.strictObject({ field: z.string(), value: z.json(), frozen: z.boolean(), because: z.array(reason) }),
+      z.strictObject({
+        field: z.string(),
+        value: z.json(),
+        frozen: z.boolean(),
+        current: z.boolean(),
+        because: z.array(reason),
+      }),
     ),
     healed: z.array(
       z.strictObject({
@@ -251,6 +257,9 @@ export const CLI_SCHEMAS = {
         after: anyObject,
       }),
     ),
+    would_change: z
+      .strictObject({ before: anyObject, after: anyObject, because: z.array(seq) })
+      .nullable(),
   }),
   handoff: z.strictObject({
     delegated_custody: z

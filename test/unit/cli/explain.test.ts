@@ -18,7 +18,7 @@ async function explainTask(ledger: Ledger, taskId = 't-1') {
   return {
     custody: deciding.custody.map((event) => event.seq),
     evidence: deciding.evidence.map((event) => event.seq),
-    fields: explainedFields(loaded.row, deciding, events),
+    fields: explainedFields(loaded.row, { deciding, events, untrue: new Set() }),
     healed: healHistory(loaded.row.value, events),
   };
 }

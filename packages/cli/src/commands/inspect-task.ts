@@ -19,12 +19,15 @@ export async function inspectTask(
     const { obligationsOfTask } = await import('../output/obligations-report.ts');
     const row = await loadRow(ledger, taskId);
     const custody = (await ledger.custody.tasks([taskId])).get(taskId);
-    const timeline = custody === undefined ? [] : toTimeline(await eventsOfTask(ledger, custody));
+    const { barsOfTask } = await import('../output/bars-of-task.ts');
+    const events = custody === undefined ? [] : await eventsOfTask(ledger, custody);
+    const timeline = toTimeline(events);
     if (custody === undefined || (row === null && timeline.length === 0)) {
       return printRefusal(context, { outcome: 'not_found', task_id: taskId }, `there is no task ${taskId}`);
     }
     const isEnded = row !== null && isTerminalStatus(row.status);
     const questions = ledger.managesTasks && !isEnded ? await ledger.questions.list({ taskId }) : [];
+    const managed = ledger.managesTasks ? await ledger.tasks.get(taskId) : null;
     const obligations = obligationsOfTask(custody, questions);
     const fields = {
       task_id: JSON.stringify(taskId),
@@ -36,7 +39,9 @@ export async function inspectTask(
     await printRawReport(context, fields, () => {
       const record =
         row === null ? null : [...row.raw].map(([name, text]) => [name, onOneLine(text)] as const);
-      return inspectionText(`task ${taskId}`, { record, obligations, timeline }, context);
+      const bars = barsOfTask(custody, { attempts: managed?.runs ?? [], events });
+      const title = `task ${taskId}${row === null ? '' : `: ${row.status}`}`;
+      return inspectionText(title, { bars, record, obligations, timeline }, context);
     });
     return EXIT.done;
   });

@@ -76,11 +76,12 @@ function itemLines(
   const [heads = '', ...lines] = alignColumns(
     [
       { head: 'FOR', texts: texts((item) => (item.age_ms === null ? '?' : spanText(item.age_ms))) },
-      { head: 'TASK', texts: texts((item) => item.task_id), least: 8 },
+      { head: 'TASK', texts: texts((item) => item.task_id), least: 8, ids: true },
       {
         head,
         texts: texts((item) => (item.kind === 'attempt' ? item.id : `${item.kind} ${item.id}`)),
         least: 14,
+        ids: true,
       },
       { head: 'HOLDER', texts: texts((item) => item.holder ?? '-'), least: 6 },
       { head: 'WHY', texts: texts((item) => item.reason), least: 34 },
@@ -108,7 +109,7 @@ function quietLines({ tasks, owed, held }: AuditView, { paint, out }: Style): re
   if (quiet.length === 0) return [];
   const [heads = '', ...lines] = alignColumns(
     [
-      { head: 'OWES NOTHING', texts: quiet.map((task) => printable(task.task_id)), least: 12 },
+      { head: 'OWES NOTHING', texts: quiet.map((task) => printable(task.task_id)), least: 12, ids: true },
       { head: 'STATUS', texts: quiet.map((task) => printable(task.status ?? 'no row')), least: 8 },
       { head: 'ROW', texts: quiet.map(rowVerdict), least: 8 },
     ],

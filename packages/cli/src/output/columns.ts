@@ -1,5 +1,5 @@
 import type { Paint } from '../command-context.ts';
-import { shortened } from './printable.ts';
+import { shortened, shortenedInside } from './printable.ts';
 
 /** One column of aligned lines. */
 export interface Column {
@@ -8,6 +8,8 @@ export interface Column {
   readonly texts: readonly string[];
   /** Never less than this; a column that may not give way has none. */
   readonly least?: number;
+  /** True for ids: they are cut in their middle. */
+  readonly ids?: boolean;
 }
 
 const GAP = '  ';
@@ -27,7 +29,11 @@ export function alignColumns(columns: readonly Column[], width: number): readonl
   }
   const line = (texts: readonly string[]): string =>
     texts
-      .map((text, index) => shortened(text, widths[index] ?? 0).padEnd(widths[index] ?? 0))
+      .map((text, index) => {
+        const size = widths[index] ?? 0;
+        const cut = columns[index]?.ids === true ? shortenedInside(text, size) : shortened(text, size);
+        return cut.padEnd(size);
+      })
       .join(GAP)
       .trimEnd();
   const count = Math.max(0, ...columns.map(({ texts }) => texts.length));

@@ -1,6 +1,7 @@
 import type { FailedTask, PlanEntry } from '@custody/reconciler';
 import type { CommandContext } from '../command-context.ts';
-import { printable, valueText } from './printable.ts';
+import { fieldDiff } from './field-diff.ts';
+import { printable } from './printable.ts';
 import { wrapText } from './wrap-text.ts';
 
 /** More ids than this fill the screen and say nothing more; `--json` has them all. */
@@ -32,31 +33,28 @@ export function failedLines(
 export function planLines(
   planned: { readonly plan?: readonly PlanEntry[]; readonly plan_hash?: string },
   command: string,
-  { paint }: Pick<CommandContext, 'paint'>,
+  { paint, out, program }: Pick<CommandContext, 'paint' | 'out' | 'program'>,
 ): readonly string[] {
   const { plan, plan_hash: hash } = planned;
   if (plan === undefined || hash === undefined) return [];
-  const lines = plan.slice(0, MAX_SHOWN).flatMap((entry) => entryLines(entry, paint));
+  if (plan.length === 0) return [];
   const more = plan.length - MAX_SHOWN;
   return [
-    ...lines,
+    ...plan.slice(0, MAX_SHOWN).flatMap((entry) => entryLines(entry, { paint, width: out.columns })),
     ...(more > 0 ? [`and ${more} more rows (--json shows all)`] : []),
-    `nothing was written; apply exactly this with: custody ${command} --plan ${hash}`,
+    'nothing was written; this applies exactly this plan, or refuses:',
+    paint.cyan(`  $ ${program} ${command} \\`),
+    paint.cyan(`      --plan ${hash}`),
   ];
 }
 
 function entryLines(
   { task_id, before, after, because }: PlanEntry,
-  paint: CommandContext['paint'],
+  { paint, width }: { readonly paint: CommandContext['paint']; readonly width: number },
 ): readonly string[] {
-  const fields = Object.keys(after).filter((field) => field !== 'delegate_terminal_reconciliation');
-  const seqs = because.length === 0 ? '' : paint.dim(` because of seq ${because.slice(-5).join(', ')}`);
+  const seqs = because.length === 0 ? '' : ` because of seq ${because.slice(-5).join(', ')}`;
   return [
-    `${paint.bold(printable(task_id))}${seqs}`,
-    ...fields.flatMap((field) => [
-      `  ${field}`,
-      `    ${paint.red(`- ${valueText(before[field])}`)}`,
-      `    ${paint.green(`+ ${valueText(after[field])}`)}`,
-    ]),
+    `${paint.bold(printable(task_id))}${paint.dim(seqs)}`,
+    ...fieldDiff(before, after, { paint, width, indent: '  ' }),
   ];
 }

@@ -11,6 +11,13 @@ export function shortened(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }
 
+/** Cuts an id to a width in its middle: ids of one moment differ at their ends. */
+export function shortenedInside(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const tail = Math.floor((width - 1) / 2);
+  return `${text.slice(0, Math.max(0, width - 1 - tail))}…${tail > 0 ? text.slice(-tail) : ''}`;
+}
+
 /** A value as a person reads it: text as it is, anything else as JSON. */
 export function valueText(value: unknown): string {
   return printable(typeof value === 'string' ? value : JSON.stringify(value ?? null));
