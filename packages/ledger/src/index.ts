@@ -5,6 +5,8 @@ export type { MemoryPlace } from './adapters/memory/memory-store.ts';
 export { memoryPlace } from './adapters/memory/memory-store.ts';
 export type { PidEntry } from './adapters/process/process-table.ts';
 export { identifyProcess, readHost, readPidEntry } from './adapters/process/process-table.ts';
+export type { BackUpDone, BackUpOptions, BackUpRefused } from './back-up.ts';
+export { backUp } from './back-up.ts';
 export type { AppendRequest, PlacedEvent } from './core/append-plan.ts';
 export type { AppendResult } from './core/append-result.ts';
 export type { Checkpoint, CheckpointClaims } from './core/checkpoint.ts';

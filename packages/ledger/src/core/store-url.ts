@@ -10,10 +10,12 @@ export type StoreLocation =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string; readonly durability: 'full' | 'normal' }
   | { readonly kind: 'jsonl'; readonly directory: string; readonly dialect: JsonlDialect | null }
-  | PostgresLocation;
+  | PostgresLocation
+  /** A ledger that another process serves. */
+  | { readonly kind: 'http'; readonly origin: string };
 
 const HINT =
-  'Use sqlite:PATH, postgres://USER@HOST/DATABASE, jsonl:DIR or memory:, such as sqlite:.custody/custody.db.';
+  'Use sqlite:PATH, postgres://USER@HOST/DATABASE, http://HOST:PORT, jsonl:DIR or memory:, such as sqlite:.custody/custody.db.';
 
 /**
  * Reads a store URL.
@@ -34,6 +36,9 @@ export function parseStoreUrl(url: string): StoreLocation {
     case 'postgres':
     case 'postgresql':
       return parsePostgresUrl(url);
+    case 'http':
+    case 'https':
+      return { kind: 'http', origin: originOf(url) };
     default:
       throw new UsageError('invalid_url', `${JSON.stringify(withoutCredentials(url))} is no store URL`, {
         hint: HINT,
@@ -45,6 +50,20 @@ export function parseStoreUrl(url: string): StoreLocation {
 /** A URL that was mistyped may still hold a password. */
 function withoutCredentials(url: string): string {
   return url.replace(/\/\/.*@/s, '//');
+}
+
+/** A served ledger is named by its host and port alone; a token in a URL would be printed with it. */
+function originOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  const isOrigin =
+    parsed !== null &&
+    parsed.pathname === '/' &&
+    `${parsed.username}${parsed.password}${parsed.search}${parsed.hash}` === '';
+  if (isOrigin) return parsed.origin;
+  throw new UsageError('invalid_url', `${JSON.stringify(withoutCredentials(url))} names no served ledger`, {
+    hint: 'Use http://HOST:PORT or https://HOST and nothing behind it; a token goes into CUSTODY_TOKEN.',
+    facts: { url: withoutCredentials(url) },
+  });
 }
 
 function splitOnce(text: string, separator: string): readonly [string, string] {

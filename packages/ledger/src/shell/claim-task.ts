@@ -66,21 +66,24 @@ export async function claimTask(
   };
   const decided = await store.decide(request, (scope) => decideClaim(scope, command));
   if (decided.outcome === 'refused') return { ...decided.refusal, outcome: 'none' };
-  const granted = decided.repeats?.['task_id'];
-  const places =
-    typeof granted === 'string' ? [granted] : taskId === null ? decided.after.candidates : [taskId];
-  const claimed = places.find((id) => decided.after.leaseOf(id)?.run_id === command.runId) ?? '';
+  const { repeats } = decided;
+  const runId = repeats === undefined ? command.runId : textOf(repeats, 'run_id');
+  const places = taskId === null ? decided.after.candidates : [taskId];
+  const claimed =
+    [...places, ...(repeats === undefined ? [] : [textOf(repeats, 'task_id')])].find(
+      (id) => decided.after.leaseOf(id)?.run_id === runId,
+    ) ?? '';
   const lease = decided.after.leaseOf(claimed);
   const task = decided.after.taskOf(claimed);
   const run = task?.runs.at(-1);
-  if (decided.repeats !== undefined && lease?.open !== true) return lostAgain(decided.after, decided.repeats);
+  if (repeats !== undefined && lease?.open !== true) return lostAgain(decided.after, repeats);
   if (lease === null || task === null || run === undefined)
-    throw new Error(`the store granted run ${command.runId} and does not know its lease`);
+    throw new Error(`the store granted run ${runId} and does not know its lease`);
   const question = pendingQuestion(decided.after, task);
   return {
     outcome: 'claimed',
     task_id: claimed,
-    run_id: command.runId,
+    run_id: runId,
     fence: lease.fence,
     expires_at: new Date(lease.expires_at_ms).toISOString(),
     pending_question: question !== null,
@@ -102,7 +105,11 @@ function lostAgain(scope: ManagedScope, granted: RecordedEvent): NothingClaimed 
   };
 }
 
-async function identify(processes: ProcessControl, pid: number | undefined): Promise<ProcessIdentity | null> {
+/** Who has a pid on this host. @throws UsageError if nobody has. */
+export async function identify(
+  processes: ProcessControl,
+  pid: number | undefined,
+): Promise<ProcessIdentity | null> {
   if (pid === undefined) return null;
   const identity = await processes.identify(integerArgument('pid', pid, 1));
   if (identity !== null) return identity;
