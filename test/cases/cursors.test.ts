@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import type { Ledger } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
-import { DURABLE_STORES, STORES } from '../contract/stores.ts';
+import { DISK_STORES, STORES } from '../contract/stores.ts';
 import { settled, started } from '../support/events.ts';
 import { jsonlRoot, line } from '../support/jsonl-root.ts';
 import { eventsOf } from '../support/log.ts';
@@ -248,7 +248,7 @@ test('B18: a foreign row of ours with values of the wrong type is kept, and sett
   expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true, events: 4, problems: [] });
 });
 
-describe.each(DURABLE_STORES)('B41: a backup that was put back, on $name', ({ open }) => {
+describe.each(DISK_STORES)('B41: a backup that was put back, on $name', ({ open }) => {
   test('B41: the loss is named, other events under the old places are read, and rows end as the log says', async () => {
     const { ledger, directory, reopen } = await open();
     await settleOne(ledger, 'kept');
@@ -304,7 +304,7 @@ test('B41: a log that was put back under newer rows: what its rows say and the l
 });
 
 test('B25: a cursor beyond 2^53 does not exist: positions of SQLite are checked against their event', async () => {
-  const [store] = DURABLE_STORES;
+  const [store] = DISK_STORES;
   const opened = await store?.open();
   if (opened === undefined) throw new Error('there is no durable store');
   const { ledger, directory } = opened;

@@ -35,7 +35,7 @@ export function describeDurability(store: StoreKind): void {
       await fill(opened.ledger);
       const before = await snapshotOf(opened.ledger);
       const { incarnation } = await opened.ledger.head();
-      expect(opened.ledger.created).toBe(true);
+      expect(opened.ledger.created).toBe(opened.isNew);
 
       const again = await opened.reopen();
 

@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import type { Ledger, OpenLedgerOptions } from '@custody/ledger';
 import { openLedger } from '@custody/ledger';
 import { onTestFinished } from 'vitest';
+import { takeLedger } from '../support/postgres.ts';
 
 /** One ledger under test, and ways to come to it again. */
 export interface OpenStore {
   readonly ledger: Ledger;
-  /** The folder that holds the store; null when nothing is on disk. */
+  /** The folder that holds the store; null when there is none, or it is a server's. */
   readonly directory: string | null;
+  /** True if opening it made the store. */
+  readonly isNew: boolean;
   /** Closes the ledger and opens its place anew. */
   reopen(): Promise<Ledger>;
   /** One more handle on the same place, as another process would have it. */
@@ -38,22 +41,33 @@ const memory: StoreKind = {
   open: async (options = {}) => {
     const ledger = await openLedger('memory:', options);
     const refuse = () => Promise.reject(new Error('a memory ledger has one handle'));
-    return { ledger, directory: null, reopen: refuse, another: refuse, dispose: () => ledger.close() };
+    return {
+      ledger,
+      directory: null,
+      isNew: true,
+      reopen: refuse,
+      another: refuse,
+      dispose: () => ledger.close(),
+    };
   },
 };
 
-function durable(
-  name: string,
-  traits: Pick<StoreKind, 'chain' | 'keepsRecordingTime'>,
-  urlIn: (directory: string) => string,
-): StoreKind {
+type Traits = Pick<StoreKind, 'name' | 'chain' | 'keepsRecordingTime'>;
+
+/** A place, and how to remove it. */
+interface Place {
+  readonly url: string;
+  readonly directory: string | null;
+  readonly isNew: boolean;
+  readonly remove: () => Promise<void>;
+}
+
+function durable(traits: Traits, makePlace: () => Promise<Place>): StoreKind {
   return {
-    name,
     isDurable: true,
     ...traits,
     open: async (options = {}) => {
-      const directory = mkdtempSync(join(tmpdir(), 'custody-contract-'));
-      const url = urlIn(directory);
+      const { url, directory, isNew, remove } = await makePlace();
       const handles: Ledger[] = [];
       const open = async () => {
         const ledger = await openLedger(url, options);
@@ -63,9 +77,11 @@ function durable(
       const closeAll = async () => {
         for (const handle of handles.splice(0)) await handle.close();
       };
+      let removing: Promise<void> | null = null;
       const store: OpenStore = {
         ledger: await open(),
         directory,
+        isNew,
         reopen: async () => {
           await closeAll();
           return open();
@@ -73,7 +89,8 @@ function durable(
         another: open,
         dispose: async () => {
           await closeAll();
-          rmSync(directory, { recursive: true, force: true });
+          removing ??= remove();
+          await removing;
         },
       };
       onTestFinished(store.dispose);
@@ -82,25 +99,42 @@ function durable(
   };
 }
 
+/** A store in a folder of its own. */
+function onDisk(traits: Traits, urlIn: (directory: string) => string): StoreKind {
+  return durable(traits, async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'custody-contract-'));
+    return {
+      url: urlIn(directory),
+      directory,
+      isNew: true,
+      remove: async () => rmSync(directory, { recursive: true, force: true }),
+    };
+  });
+}
+
 /** Every store there is; adding one here runs every contract on it. */
 export const STORES: readonly StoreKind[] = [
   memory,
-  durable(
-    'sqlite',
-    { chain: 'printed', keepsRecordingTime: true },
+  onDisk(
+    { name: 'sqlite', chain: 'printed', keepsRecordingTime: true },
     (directory) => `sqlite:${join(directory, 'custody.db')}`,
   ),
-  durable(
-    'jsonl',
-    { chain: 'lines', keepsRecordingTime: true },
+  onDisk(
+    { name: 'jsonl', chain: 'lines', keepsRecordingTime: true },
     (directory) => `jsonl:${join(directory, 'root')}?dialect=custody`,
   ),
-  durable(
-    'jsonl (ouroboros)',
-    { chain: 'lines', keepsRecordingTime: false },
+  onDisk(
+    { name: 'jsonl (ouroboros)', chain: 'lines', keepsRecordingTime: false },
     (directory) => `jsonl:${join(directory, 'root')}?dialect=ouroboros`,
   ),
+  durable({ name: 'postgres', chain: 'printed', keepsRecordingTime: true }, async () => {
+    const { url, isNew, giveBack } = await takeLedger();
+    return { url, directory: null, isNew, remove: giveBack };
+  }),
 ];
 
 /** Those that a second handle can open. */
 export const DURABLE_STORES: readonly StoreKind[] = STORES.filter((store) => store.isDurable);
+
+/** Those that a copy of files brings back. */
+export const DISK_STORES: readonly StoreKind[] = DURABLE_STORES.filter((store) => store.name !== 'postgres');

@@ -65,7 +65,7 @@ describe.each(STORES)('the loop on $name', (kind) => {
     await ledger.append([started('run-2', 't-2'), settled('run-2')]);
     await putRow(ledger, failedRow('t-2', ['run-2']));
     const again = heard('sweep');
-    while (!timer.release(TICK)) await Promise.resolve();
+    while (!timer.release(TICK)) await new Promise((resolve) => setImmediate(resolve));
     await again;
     expect(await listOf(ledger, 't-2')).toEqual([]);
 
@@ -108,7 +108,7 @@ describe.each(STORES)('the loop on $name', (kind) => {
       signal: stop.signal,
       log,
     });
-    while (!timer.release(10_000 / 3)) await Promise.resolve();
+    while (!timer.release(10_000 / 3)) await new Promise((resolve) => setImmediate(resolve));
     expect(told).toEqual([]);
 
     clock.advance(10_001);

@@ -123,6 +123,7 @@ function makeCluster(
       '--encoding=UTF8',
       '--locale=C',
       '--no-sync',
+      '--set=scram_iterations=1',
     ],
     { ...account, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
   );

@@ -53,7 +53,9 @@ export function openPool(location: PostgresLocation): OwnPool {
     query: async (text, values) => {
       await pool.query(text, [...values]);
     },
-    close: () => pool.end(),
+    close: async () => {
+      if (!pool.ending) await pool.end();
+    },
   };
 }
 
