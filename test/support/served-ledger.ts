@@ -1,0 +1,47 @@
+import type { Ledger, OpenLedgerOptions } from '@custody/ledger';
+import { createServer } from '../../packages/cli/src/server/create-server.ts';
+import type { Listening } from '../../packages/cli/src/server/listen.ts';
+import { listen } from '../../packages/cli/src/server/listen.ts';
+import type { ServedNode } from '../../packages/cli/src/server/served-node.ts';
+import { v1Api } from '../../packages/cli/src/server/v1/v1-api.ts';
+
+/** A ledger that answers over HTTP, in this process. */
+export interface ServedLedger {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Options of a client that has nothing of its own: what it is told comes from the server. */
+export type ClientOptions = Pick<OpenLedgerOptions, 'clock' | 'processes'>;
+
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/** Serves a ledger that is open, as a primary that is never fenced. */
+export async function serveLedger(ledger: Ledger): Promise<ServedLedger> {
+  const stopping = new AbortController();
+  const use = <T>(work: (open: Ledger) => Promise<T>): Promise<T> => work(ledger);
+  const node: ServedNode = {
+    name: 'primary',
+    stopping: stopping.signal,
+    role: async () => 'primary',
+    fence: async () => null,
+    read: use,
+    write: use,
+    close: async () => undefined,
+  };
+  const quiet = () => undefined;
+  const server = createServer({
+    node,
+    log: { info: quiet, warn: quiet, error: quiet },
+    maxBodyBytes: MAX_BODY_BYTES,
+    apis: { '/v1': v1Api(node, { maxBodyBytes: MAX_BODY_BYTES }) },
+  });
+  const listening: Listening = await listen(server, { host: '127.0.0.1', port: 0 }, { requestMs: 60_000 });
+  return {
+    url: listening.url,
+    stop: async () => {
+      stopping.abort();
+      await listening.stop();
+    },
+  };
+}
