@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import { COMMANDED_STORES, openDesk } from '../support/managed.ts';
 
 const bytes = { result: 'result bytes', summary: 'result bytes' };
 
-describe.each(MANAGING_STORES)('replays and late writers on $name', (kind) => {
+describe.each(COMMANDED_STORES)('replays and late writers on $name', (kind) => {
   async function deskWithTask() {
     const desk = await openDesk(kind);
     await desk.ledger.tasks.create({ taskId: 't-1', title: 'work', assignee: 'worker' });

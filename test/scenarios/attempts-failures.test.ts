@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { heldBy, MANAGING_STORES, openDeskWithTask } from '../support/managed.ts';
+import { COMMANDED_STORES, heldBy, openDeskWithTask } from '../support/managed.ts';
 
-describe.each(MANAGING_STORES)('failures, splits and links of managed tasks on $name', (kind) => {
+describe.each(COMMANDED_STORES)('failures, splits and links of managed tasks on $name', (kind) => {
   test('U-18 U-31 what nobody holds can be neither reclaimed nor kept alive', async () => {
     const { ledger } = await openDeskWithTask(kind);
 

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openJournals } from '@custody/ledger';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import { COMMANDED_STORES, MANAGING_STORES, openDesk } from '../support/managed.ts';
 
 const completed = {
   result: 'durable terminal result',
   structured: { status: 'completed', changed_files: [] },
 };
 
-describe.each(MANAGING_STORES)('journals of results on $name', (kind) => {
+describe.each(COMMANDED_STORES)('journals of results on $name', (kind) => {
   let directory = '';
 
   beforeEach(() => {

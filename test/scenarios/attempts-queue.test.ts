@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import { COMMANDED_STORES, openDesk } from '../support/managed.ts';
 
-describe.each(MANAGING_STORES)('commands that wait at the same time on $name', (kind) => {
+describe.each(COMMANDED_STORES)('commands that wait at the same time on $name', (kind) => {
   test('are carried out one after the other: every claim gets a task of its own', async () => {
     const { ledger } = await openDesk(kind);
     await Promise.all(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { heldBy, MANAGING_STORES, openDeskWithTask } from '../support/managed.ts';
+import { COMMANDED_STORES, heldBy, openDeskWithTask } from '../support/managed.ts';
 
-describe.each(MANAGING_STORES)('runs of managed tasks on $name', (kind) => {
+describe.each(COMMANDED_STORES)('runs of managed tasks on $name', (kind) => {
   test('U-02 U-03 a crashed run can neither complete nor block nor extend its successor', async () => {
     const { desk, ledger, exit } = await openDeskWithTask(kind);
     const r1 = await desk.claim('t-1');

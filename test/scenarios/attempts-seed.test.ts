@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import { COMMANDED_STORES, openDesk } from '../support/managed.ts';
 
-describe.each(MANAGING_STORES)('attempts of a managed task on $name', (kind) => {
+describe.each(COMMANDED_STORES)('attempts of a managed task on $name', (kind) => {
   async function deskWithTask() {
     const desk = await openDesk(kind);
     await desk.ledger.tasks.create({ taskId: 't-1', title: 'work', assignee: 'worker' });

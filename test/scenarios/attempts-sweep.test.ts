@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { openJournals } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import { COMMANDED_STORES, openDesk } from '../support/managed.ts';
 
-describe.each(MANAGING_STORES)('sweeps of leases on $name', (kind) => {
+describe.each(COMMANDED_STORES)('sweeps of leases on $name', (kind) => {
   async function deskWithTask(options: { readonly maxRetries?: number } = {}) {
     const desk = await openDesk(kind);
     await desk.ledger.tasks.create({ taskId: 't-1', title: 'work', ...options });

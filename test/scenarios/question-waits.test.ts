@@ -2,13 +2,13 @@ import { performance } from 'node:perf_hooks';
 import type { Ledger } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
 import type { Desk } from '../support/managed.ts';
-import { MANAGING_STORES } from '../support/managed.ts';
+import { COMMANDED_STORES } from '../support/managed.ts';
 import { asked, DATABASE, heldBy, storyOn } from '../support/question-story.ts';
 
 /** How soon after a commit a wait must have ended, in milliseconds. */
 const AT_ONCE_MS = 1_000;
 
-describe.each(MANAGING_STORES)('waits on $name', (kind) => {
+describe.each(COMMANDED_STORES)('waits on $name', (kind) => {
   const { deskWithTask, parkedOnce, resumedWithPort } = storyOn(kind);
 
   /** Where somebody else works: another handle on the same place, if there can be one. */

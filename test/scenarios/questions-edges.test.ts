@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import { COMMANDED_STORES, MANAGING_STORES, openDesk } from '../support/managed.ts';
 import { asked, DATABASE, FINAL, HOLDER, heldBy, parked, SIDES, storyOn } from '../support/question-story.ts';
 import { openRawSqlite } from '../support/raw-sqlite.ts';
 
-describe.each(MANAGING_STORES)('edges of questions on $name', (kind) => {
+describe.each(COMMANDED_STORES)('edges of questions on $name', (kind) => {
   const { deskWithTask, parkedOnce, resumedWithPort, swept, injected } = storyOn(kind);
 
   test('Q12 verdicts that no run has heard ride the next notice together, in the order they were given', async () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { MANAGING_STORES, openDesk } from '../support/managed.ts';
+import { COMMANDED_STORES, MANAGING_STORES, openDesk } from '../support/managed.ts';
 import {
   CRASH_GRACE_MS,
   DATABASE,
@@ -14,7 +14,7 @@ import {
 } from '../support/question-story.ts';
 import { openRawSqlite } from '../support/raw-sqlite.ts';
 
-describe.each(MANAGING_STORES)('questions on $name', (kind) => {
+describe.each(COMMANDED_STORES)('questions on $name', (kind) => {
   const { deskWithTask, parkedOnce, askedAndDead, swept, injected } = storyOn(kind);
 
   test('Q1 a claim of a queued task starts one run, with nothing to resume', async () => {

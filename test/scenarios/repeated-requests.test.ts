@@ -1,7 +1,7 @@
 import type { Claimed } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
 import { DURABLE_STORES } from '../contract/stores.ts';
-import { MANAGING_STORES, openDesk, openDeskWithTask } from '../support/managed.ts';
+import { COMMANDED_STORES, MANAGING_STORES, openDesk, openDeskWithTask } from '../support/managed.ts';
 import { VERB_CASES } from '../support/verb-cases.ts';
 
 const NO_RUN: Claimed = {
@@ -15,7 +15,7 @@ const NO_RUN: Claimed = {
   resume_notice: null,
 };
 
-describe.each(MANAGING_STORES)('a request made again, on $name', (kind) => {
+describe.each(COMMANDED_STORES)('a request made again, on $name', (kind) => {
   test.each(VERB_CASES)('$verb is carried out once, and answers the same again', async (verb) => {
     const { desk, ledger } = await openDeskWithTask(kind);
     const run = (await verb.prepare(desk)) ?? NO_RUN;

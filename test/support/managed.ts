@@ -8,6 +8,7 @@ import type {
   RecordedEvent,
   WorkerExit,
 } from '@custody/ledger';
+import { SERVED } from '../contract/served-store.ts';
 import type { OpenStore, StoreKind } from '../contract/stores.ts';
 import { STORES } from '../contract/stores.ts';
 import { collect } from './collect.ts';
@@ -20,6 +21,9 @@ import { manualClock } from './manual-clock.ts';
 export const MANAGING_STORES: readonly StoreKind[] = STORES.filter(
   (store) => !store.name.startsWith('jsonl'),
 );
+
+/** The same, and a ledger that a server keeps: what a command does must not depend on where its caller is. */
+export const COMMANDED_STORES: readonly StoreKind[] = [...MANAGING_STORES, SERVED];
 
 /** A ledger with one task after another, and short words for what tests do to them. */
 export interface Desk extends OpenStore {
