@@ -2,58 +2,65 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { batchedAppends, singleAppends } from './append.ts';
+import { bareAppends, emmettAppends, emmettOneStream } from './append.ts';
+import { sqliteClaims } from './claims.ts';
 import { backfilledRows, idleSweeps } from './heal.ts';
-import { coldReplay } from './replay.ts';
+import { describeMachine } from './machine.ts';
+import { concurrentAppends, graphileClaims, pgBossClaims, stopServer } from './postgres.ts';
+import { coldFold, coldIndex, warmBoot } from './replay.ts';
+import { toTable } from './report.ts';
 import type { Comparison, Measured } from './round.ts';
 import { measure } from './round.ts';
-import { startUp } from './start-up.ts';
+import { auditOfOneTask, startUp } from './start-up.ts';
 
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, quick: { type: 'boolean', default: false }, json: { type: 'string' } },
+  options: {
+    only: { type: 'string', multiple: true },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    rounds: { type: 'string' },
+  },
 });
 const size = values.quick ? 0.1 : 1;
-const rounds = values.quick ? 3 : 5;
+const rounds = Number(values.rounds ?? (values.quick ? 3 : 5));
 const directory = mkdtempSync(join(tmpdir(), 'custody-bench-'));
 
 /** Built when their turn comes, since some write their data first. */
-const COMPARISONS: readonly (readonly [name: string, build: () => Comparison])[] = [
-  ['append-single', () => singleAppends(directory, 2000 * size)],
-  ['append-batch', () => batchedAppends(directory, 50_000 * size)],
-  ['replay', () => coldReplay(directory, { events: 200_000 * size, noise: 0 })],
-  ['replay-noise', () => coldReplay(directory, { events: 20_000 * size, noise: 19 })],
+const COMPARISONS: readonly (readonly [id: string, build: () => Comparison])[] = [
+  ['append-single', () => bareAppends(directory, { count: 2000 * size, batch: 1 })],
+  ['append-batch', () => bareAppends(directory, { count: 50_000 * size, batch: 1000 })],
+  ['emmett-single', () => emmettAppends(directory, { count: 2000 * size, batch: 1, emmettCount: 100 })],
+  ['emmett-batch', () => emmettAppends(directory, { count: 50_000 * size, batch: 1000, emmettCount: 1000 })],
+  [
+    'emmett-stream',
+    () => emmettOneStream(directory, { count: 50_000 * size, batch: 1000, emmettCount: 5000 }),
+  ],
+  ['claims', () => sqliteClaims(directory, { count: 2000 * size, workers: 16 })],
+  ['claims-alone', () => sqliteClaims(directory, { count: 1000 * size, workers: 1 })],
+  ['postgres-boss', () => pgBossClaims(2000 * size)],
+  ['postgres-graphile', () => graphileClaims(2000 * size)],
+  ['postgres-append', () => concurrentAppends(50_000 * size)],
+  ['fold', () => coldFold(directory, { events: 1_000_000 * size, noise: 0 })],
+  ['fold-noise', () => coldFold(directory, { events: 50_000 * size, noise: 19 })],
+  ['index', () => coldIndex(directory, { events: 200_000 * size, noise: 0 })],
+  ['index-boot', () => warmBoot(directory, { events: 200_000 * size, noise: 0 })],
   ['backfill', () => backfilledRows(directory, 10_000 * size)],
-  ['idle-sweep', () => idleSweeps(directory, { short: 2000, long: 100_000 * size })],
+  ['idle-sweep', () => idleSweeps(directory, 100_000 * size)],
   ['start-up', () => startUp(5)],
+  ['audit', () => auditOfOneTask(directory, { count: 5, events: 1_000_000 * size })],
 ];
 
-function line(columns: readonly string[]): string {
-  const [name = '', ...figures] = columns;
-  return `${name.padEnd(44)}${figures.map((figure) => figure.padStart(16)).join('')}\n`;
-}
-
-function report(result: Measured): string {
-  const { median, min, max } = result.ratio;
-  return line([
-    result.name,
-    `${result.ours_per_second}/s`,
-    `${result.bound_per_second}/s`,
-    `${median.toFixed(2)} (${min.toFixed(2)}-${max.toFixed(2)})`,
-    `>= ${result.at_least.toFixed(2)}`,
-    result.met ? 'met' : 'NOT MET',
-  ]);
-}
-
+const results: Measured[] = [];
 try {
-  process.stdout.write(line(['budget', 'custody', 'bound', 'ratio (min-max)', 'at least', '']));
-  const results: Measured[] = [];
-  for (const [name, build] of COMPARISONS) {
-    if (values.only !== undefined && values.only !== name) continue;
-    const result = await measure(build(), rounds);
-    results.push(result);
-    process.stdout.write(report(result));
+  for (const [id, build] of COMPARISONS) {
+    if (values.only !== undefined && !values.only.includes(id)) continue;
+    process.stderr.write(`bench: ${id}\n`);
+    results.push(await measure(id, build(), rounds));
   }
-  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
 } finally {
+  await stopServer();
   rmSync(directory, { recursive: true, force: true });
 }
+process.stdout.write(toTable(results));
+if (values.json !== undefined)
+  writeFileSync(values.json, `${JSON.stringify({ machine: describeMachine(), results }, null, 2)}\n`);

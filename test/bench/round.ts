@@ -4,7 +4,7 @@ interface Side {
   run(): Promise<number>;
 }
 
-/** A budget: ours against a bound, both measured in the same run. */
+/** A budget: ours against a peer or a bound, both measured in the same run. */
 export interface Comparison {
   readonly name: string;
   /** How much of one is done, so that a rate can be printed. */
@@ -12,14 +12,18 @@ export interface Comparison {
   readonly unit: string;
   readonly ours: Side;
   readonly bound: Side;
-  /** Least ratio of our rate to the bound's. */
-  readonly atLeast: number;
-  /** What both sides promise of durability, and whatever a reader must know to trust the figure. */
+  /** Least ratio of our rate to the other's; null where the figure is told and no budget. */
+  readonly atLeast: number | null;
+  /** How durable both sides are. */
+  readonly durability: string;
+  /** Whatever a reader must know to trust the figure, and what the other side can't do. */
   readonly note: string;
+  /** Ends what the sides have opened. */
+  close?(): Promise<void>;
 }
 
 /** Median, least and most of some figures. */
-interface Spread {
+export interface Spread {
   readonly median: number;
   readonly min: number;
   readonly max: number;
@@ -27,53 +31,67 @@ interface Spread {
 
 /** What a comparison came to. */
 export interface Measured {
+  readonly id: string;
   readonly name: string;
   readonly unit: string;
+  readonly rounds: number;
+  readonly ours: string;
   readonly ours_per_second: number;
+  readonly bound: string;
   readonly bound_per_second: number;
   readonly ratio: Spread;
-  readonly at_least: number;
-  readonly met: boolean;
-  readonly ours: string;
-  readonly bound: string;
+  readonly at_least: number | null;
+  readonly met: boolean | null;
+  readonly durability: string;
   readonly note: string;
 }
 
-/** Runs both sides in turn, round by round, so that a busy machine slows both. */
-export async function measure(comparison: Comparison, rounds: number): Promise<Measured> {
+/** Runs both sides in turn, round by round, so that a busy machine slows both; who goes first changes each time. */
+export async function measure(id: string, comparison: Comparison, rounds: number): Promise<Measured> {
   const ours: number[] = [];
   const bound: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    ours.push(await comparison.ours.run());
-    bound.push(await comparison.bound.run());
+  try {
+    for (let round = 0; round < rounds; round += 1) {
+      if (round % 2 === 0) ours.push(await comparison.ours.run());
+      bound.push(await comparison.bound.run());
+      if (round % 2 === 1) ours.push(await comparison.ours.run());
+    }
+  } finally {
+    await comparison.close?.();
   }
   const ratio = spreadOf(ours.map((milliseconds, index) => (bound[index] ?? Number.NaN) / milliseconds));
+  const { atLeast } = comparison;
   return {
+    id,
     name: comparison.name,
     unit: comparison.unit,
+    rounds,
+    ours: comparison.ours.name,
     ours_per_second: rate(comparison.units, spreadOf(ours).median),
+    bound: comparison.bound.name,
     bound_per_second: rate(comparison.units, spreadOf(bound).median),
     ratio,
-    at_least: comparison.atLeast,
-    met: ratio.median >= comparison.atLeast,
-    ours: comparison.ours.name,
-    bound: comparison.bound.name,
+    at_least: atLeast,
+    met: atLeast === null ? null : ratio.median >= atLeast,
+    durability: comparison.durability,
     note: comparison.note,
   };
 }
 
 function rate(units: number, milliseconds: number): number {
-  return Math.round((units / milliseconds) * 1000);
+  const perSecond = (units / milliseconds) * 1000;
+  return perSecond < 100 ? Number(perSecond.toFixed(1)) : Math.round(perSecond);
 }
 
-function spreadOf(figures: readonly number[]): Spread {
+/** Median, least and most. */
+export function spreadOf(figures: readonly number[]): Spread {
   const sorted = [...figures].sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
   return { median: at(0.5), min: at(0), max: at(1) };
 }
 
 /** Times work in milliseconds. */
-export async function timed(work: () => Promise<void> | void): Promise<number> {
+export async function timed(work: () => Promise<unknown> | unknown): Promise<number> {
   const start = performance.now();
   await work();
   return performance.now() - start;
