@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { CommandRunner } from './command-context.ts';
+import { defineBackupCommand } from './definitions/backup-command.ts';
 import { defineEventCommands } from './definitions/event-commands.ts';
 import { defineFailoverCommands } from './definitions/failover-commands.ts';
 import { defineJobCommands } from './definitions/job-commands.ts';
@@ -60,5 +61,6 @@ export function createProgram({ version, run, writeOut, writeErr, columns }: Pro
   defineServingCommands(program, run);
   defineFailoverCommands(program, run);
   defineLedgerCommands(program, run);
+  defineBackupCommand(program, run);
   return program;
 }
