@@ -15,6 +15,7 @@ import type { ServedNode } from '../server/served-node.ts';
 import { startNode } from '../server/served-node.ts';
 import { serverLog } from '../server/server-log.ts';
 import { openTokens } from '../server/token-file.ts';
+import { v1Api } from '../server/v1/v1-api.ts';
 
 /** Options of `serve`. */
 export interface ServeOptions {
@@ -71,6 +72,7 @@ export async function serve(context: CommandContext, options: ServeOptions): Pro
       log,
       tokens,
       maxBodyBytes: options.maxBody,
+      apis: { '/v1': v1Api(node, { maxBodyBytes: options.maxBody }) },
       maxRate: options.maxRate ?? (isOpen ? DEFAULT_MAX_RATE : undefined),
     });
     await serveUntilStopped(context, options, { app, node, log });

@@ -15,11 +15,19 @@ const OPEN_PATHS: ReadonlySet<string> = new Set(['/health', '/role']);
 /** Methods that change nothing. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+/** These ask by POST, because what they ask for fits no URL; they change nothing either. */
+const READING_POSTS: ReadonlySet<string> = new Set([
+  '/v1/ports/rows/load',
+  '/v1/ports/custody/tasks',
+  '/v1/ports/scan',
+]);
+
 /** Takes requests with a token that allows their method, as `Authorization: Bearer TOKEN`. */
 export function requireToken(tokens: Tokens, deny: Deny): MiddlewareHandler {
   return async (context, next) => {
     if (OPEN_PATHS.has(context.req.path)) return next();
-    const needed: TokenScope = READS.has(context.req.method) ? 'read' : 'write';
+    const isRead = READS.has(context.req.method) || READING_POSTS.has(context.req.path);
+    const needed: TokenScope = isRead ? 'read' : 'write';
     const [, token] = /^Bearer +(\S+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
     const scope = token === undefined ? null : await tokens.scopeOf(token);
     if (scope === null) {

@@ -1,6 +1,6 @@
 import type { Ledger } from '@custody/ledger';
 import { UsageError } from '@custody/ledger';
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { CliError } from '../../errors.ts';
@@ -11,36 +11,46 @@ import type { Reply, Route, V1Node } from './route.ts';
 import { ROUTES } from './routes.ts';
 
 /** The header that names a request, so that it may be made again. */
-export const REQUEST_ID_HEADER = 'idempotency-key';
+const REQUEST_ID_HEADER = 'idempotency-key';
+
+/** The largest batch of events or rows, in bytes; each event and record has a limit of its own. */
+const MAX_BATCH_BYTES = 64 * 1024 * 1024;
+
+const RECORDS = '/ports/records/';
 
 /** Media types of JSON Lines. */
 const LINES = /^application\/(x-ndjson|jsonl|x-jsonlines)\b/i;
 
 /** How the API of a ledger is served. */
 export interface V1Options {
-  /** The largest body that is taken, in bytes. */
+  /** The largest record that is taken, in bytes. */
   readonly maxBodyBytes: number;
 }
 
 /** The ledger's own API, to be mounted under `/v1`. What it throws is answered by whoever mounts it. */
 export function v1Api(node: V1Node, { maxBodyBytes }: V1Options): Hono {
   const api = new Hono();
-  const limit = bodyLimit({
-    maxSize: maxBodyBytes,
-    onError: (context) =>
-      answerError(context, 'body_too_large', {
-        message: `the body is larger than ${maxBodyBytes} bytes`,
-        hint: 'Send it in parts.',
-        facts: { limit: maxBodyBytes },
-      }),
-  });
   const document = JSON.stringify(openApiDocument(ROUTES));
   api.get('/openapi.json', (context) => context.body(document, 200, { 'content-type': 'application/json' }));
-  for (const route of ROUTES)
+  for (const route of ROUTES) {
+    const limit = limitBody(route.path.startsWith(RECORDS) ? maxBodyBytes : MAX_BATCH_BYTES);
     api.on(route.method.toUpperCase(), route.path.replaceAll(/\{(\w+)\}/g, ':$1'), limit, (context) =>
       answer(node, route, context),
     );
+  }
   return api;
+}
+
+function limitBody(maxSize: number): MiddlewareHandler {
+  return bodyLimit({
+    maxSize,
+    onError: (context) =>
+      answerError(context, 'body_too_large', {
+        message: `the body is larger than ${maxSize} bytes`,
+        hint: 'Send it in parts.',
+        facts: { limit: maxSize },
+      }),
+  });
 }
 
 async function answer(node: V1Node, route: Route, context: Context): Promise<Response> {

@@ -193,7 +193,7 @@ function parse(text: string): unknown {
 function unreachable({ origin }: HttpChannelOptions, problem: string, cause: unknown): RemoteError {
   const detail = cause instanceof Error ? `: ${reasonOf(cause)}` : '';
   return new RemoteError('store_unreachable', `${origin} can't be used, ${problem}${detail}`, {
-    hint: 'Is the server running there? What was asked for may have been done; asking again does it once.',
+    hint: 'Is the server running there? If something was to be written, see whether it was before asking again.',
     facts: { url: origin },
     ...(cause === null ? {} : { cause }),
   });
