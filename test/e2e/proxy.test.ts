@@ -130,7 +130,7 @@ describe('the proxy', () => {
     ]);
     expect(seen).toEqual([
       ...['Host', new URL(bench.proxy.url).host, 'X-Twice', '1', 'x-twice', '2', 'Authorization', 'Bearer t'],
-      ...['Accept-Encoding', 'br', 'Content-Length', '4', 'Connection', 'close'],
+      ...['Accept-Encoding', 'br', 'Content-Length', '4', 'Connection', 'keep-alive'],
     ]);
   });
 

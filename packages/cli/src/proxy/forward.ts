@@ -53,12 +53,15 @@ export function forward(
   request.pipe(outgoing);
 }
 
-/** What the client said, framed for the next connection: a body without a length stays one in chunks. */
+/**
+ * What the client said, framed for the next connection: a body without a length stays one in chunks. The connection is
+ * ours to close: a node that closes it after an early answer would take that answer back if we are still sending.
+ */
 function requestHeaders({ rawHeaders, headers }: IncomingMessage, { host, port }: Upstream): string[] {
   const passed = endToEndHeaders(rawHeaders);
   if (headers['transfer-encoding'] !== undefined) passed.push('Transfer-Encoding', 'chunked');
   if (headers.host === undefined) passed.push('Host', `${host}:${port}`);
-  return passed;
+  return [...passed, 'Connection', 'keep-alive'];
 }
 
 /** A host that is gone answers nothing at all; the system would wait for minutes. */
