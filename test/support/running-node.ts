@@ -63,7 +63,7 @@ export async function startNode(
     ended,
     log: () => log.join(''),
     ask,
-    put: async (id, body) => (await ask(`/records/${id}`, { method: 'PUT', body: body as BodyInit })).status,
+    put: async (id, body) => (await ask(`/records/${id}`, { method: 'PUT', body })).status,
     get: (id) => ask(`/records/${id}`),
   };
 }

@@ -19,7 +19,8 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
 /** Serves a ledger that is open, as a primary that is never fenced. */
 export async function serveLedger(ledger: Ledger): Promise<ServedLedger> {
   const stopping = new AbortController();
-  const use = <T>(work: (open: Ledger) => Promise<T>): Promise<T> => work(ledger);
+  const use = <T>(work: (open: Ledger, ended: AbortSignal) => Promise<T>): Promise<T> =>
+    work(ledger, stopping.signal);
   const node: ServedNode = {
     name: 'primary',
     stopping: stopping.signal,

@@ -1,3 +1,5 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
 import { Hono } from 'hono';
 import { isPlanned } from '../output/error-report.ts';
 import { NODE_HEADER } from '../state/state-folder.ts';
@@ -60,12 +62,20 @@ export function createServer({ node, log, maxBodyBytes, apis = {}, tokens, maxRa
       : context.body(null, 404),
   );
   server.onError((error, context) => {
+    // Nobody is there to be answered, and nothing is wrong here.
+    if (isCutOff(context)) return context.text('the body ended early', 400);
     const { status, isFault } = toApiFailure(error);
     if (isFault) log.error({ err: error, method: context.req.method, path: context.req.path }, 'failed');
     if (isApi(context.req.path)) return answerFailure(context, error);
     return context.text(plainText(error, status), status);
   });
   return server;
+}
+
+/** True if the client left before it had sent its whole request. */
+function isCutOff(context: Context): boolean {
+  const { incoming } = context.env as Partial<HttpBindings>;
+  return incoming?.readableAborted === true;
 }
 
 /** What the public API says in plain text of what was thrown. */
