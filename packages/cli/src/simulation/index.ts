@@ -1,10 +1,14 @@
 export type { FaultName } from './figures.ts';
 export { FAULTS, Figures } from './figures.ts';
 export type { PlaceKind } from './open-place.ts';
+export { openPlace } from './open-place.ts';
 export type { Oracle, Replay, ReplayedTask } from './oracle.ts';
 export type { SeedOptions, SeedResult } from './play-seed.ts';
 export { failureText, playSeed } from './play-seed.ts';
+export type { PromiseName } from './promise-broken.ts';
 export { PROMISES } from './promise-broken.ts';
 export type { Failure } from './simulate.ts';
+export { simulate } from './simulate.ts';
+export type { Step } from './step.ts';
 export { generateSteps } from './step.ts';
-export type { Seams } from './world.ts';
+export type { HandleOwner, Seams } from './world.ts';

@@ -26,6 +26,7 @@ export class Life {
   #state: 'alive' | 'ended' = 'alive';
   #strike: Strike | null = null;
   #calls = 0;
+  #insideIn = 0;
   #inside: 'ends' | 'goes on' = 'goes on';
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #figures: Figures;
@@ -62,6 +63,7 @@ export class Life {
 
   /** Lets a fault wait for a call of what is done next. `number` decides in which order calls take turns. */
   arm(strike: Strike | undefined, number: number): void {
+    this.#insideIn = number % MAX_TURNS;
     this.#strike = strike ?? null;
     this.#calls = 0;
     this.#turns = seededRandom(number);
@@ -92,8 +94,10 @@ export class Life {
 
   /** Called by a store inside of its transactions. */
   inside(): void {
-    if (this.#inside === 'ends') this.end();
-    this.#inside = 'goes on';
+    if (this.#inside === 'ends') {
+      this.#insideIn -= 1;
+      if (this.#insideIn < 0) this.end();
+    }
     if (this.hasEnded()) throw new EndedInside();
   }
 

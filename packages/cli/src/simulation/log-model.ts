@@ -51,6 +51,7 @@ export class LogModel {
   readonly #figures: Figures;
   readonly #tasks = new Map<string, SeenTask>();
   readonly #ids = new Set<string>();
+  readonly #messages = new Set<string>();
   readonly #submitted = new Set<string>();
   readonly #answered = new Set<string>();
   readonly #delivered = new Set<string>();
@@ -96,6 +97,10 @@ export class LogModel {
   }
 
   #readKeys(event: RecordedEvent): void {
+    const message = textIn(event, 'message');
+    // The start of a run takes over what its request said.
+    if (message !== '')
+      this.#once('P10', this.#messages, `${message} ${event.type}`, `message ${message} had two effects`);
     if (event.type === 'run.submitted') {
       const key = textIn(event, 'idempotency_key');
       this.#once('P10', this.#submitted, key, `step ${key} was taken twice`);

@@ -20,7 +20,9 @@ export function anyTask(world: World, number: number): string {
 
 /** Puts an event on its way, under an id that it keeps. */
 export function post(world: World, event: NewEvent): Message {
-  const message = { event: { id: `e-${world.next()}`, ...event } };
+  const id = `e-${world.next()}`;
+  // Said in the event, too, so that an effect that comes twice is seen under whatever id.
+  const message = { event: { id, ...event, message: id } };
   world.outbox.push(message);
   world.sent.set(message.event.id, message);
   return message;
@@ -29,7 +31,9 @@ export function post(world: World, event: NewEvent): Message {
 /** Sends a message. It stays on its way unless somebody says that it was taken down. */
 export async function send(world: World, { ledger }: Running, message: Message): Promise<string> {
   const { id, type } = message.event;
+  const isKnown = world.acknowledged.has(id);
   const result = await ledger.append([message.event]);
+  if (isKnown) world.figures.hold('P10', result.appended === 0, () => `${id} was taken twice`);
   world.acknowledged.set(id, 'event');
   const at = world.outbox.indexOf(message);
   if (at >= 0) world.outbox.splice(at, 1);

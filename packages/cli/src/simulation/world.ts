@@ -1,7 +1,6 @@
 import type {
   Clock,
   Journals,
-  JsonObject,
   Ledger,
   LedgerStore,
   NewEvent,
@@ -15,7 +14,7 @@ import { Executor } from './executor.ts';
 import type { Figures } from './figures.ts';
 import { Life } from './life.ts';
 import { livedStore } from './lived-store.ts';
-import type { Place } from './place.ts';
+import type { HandleParts, Place } from './place.ts';
 import type { SharedFolder } from './shared-files.ts';
 import { livedFiles } from './shared-files.ts';
 
@@ -24,14 +23,20 @@ const NODES = 3;
 
 const START_MS = Date.parse('2026-03-01T00:00:00.000Z');
 
+/** Whose handle it is: that of a process, or the one that looks on and never meets a fault. */
+export interface HandleOwner {
+  readonly who: 'node' | 'eyes';
+  readonly world: World;
+  readonly hasEnded: () => boolean;
+}
+
 /**
  * What stands between a process and the outside. A control replaces one of these by one that leaves a guard out,
  * to show that the promise behind it is really looked at.
  */
 export interface Seams {
-  /** `eyes` is the handle that looks on; it never meets a fault. */
-  readonly store?: (store: LedgerStore, who: 'node' | 'eyes', world: World) => LedgerStore;
-  readonly ledger?: (ledger: Ledger) => Ledger;
+  readonly store?: (store: LedgerStore, owner: HandleOwner) => LedgerStore;
+  readonly ledger?: (ledger: Ledger, world: World) => Ledger;
   readonly gateway?: (gateway: RunGateway) => RunGateway;
 }
 
@@ -136,7 +141,10 @@ export class World {
       life.inside();
       return `id-${this.next()}`;
     };
-    const store = await this.#open('node', { clock, newId });
+    const store = await this.#open(
+      { clock, newId },
+      { who: 'node', world: this, hasEnded: () => life.hasEnded() },
+    );
     const ledger = createLedger(
       livedStore(store, life, () => this.unreadableFor > 0),
       clock,
@@ -145,7 +153,7 @@ export class World {
     const gateway = this.executor.gatewayOf(life);
     node.running = {
       life,
-      ledger: this.seams.ledger?.(ledger) ?? ledger,
+      ledger: this.seams.ledger?.(ledger, this) ?? ledger,
       journals: openJournals('journals', { clock, files: livedFiles(this.folder, life) }),
       gateway: this.seams.gateway?.(gateway) ?? gateway,
       epoch: (await store.events.head()).epoch,
@@ -156,16 +164,16 @@ export class World {
   /** A handle that only looks on, or sets right in the end. */
   async openEyes(): Promise<Ledger> {
     const clock: Clock = { now: () => this.#now };
-    const store = await this.#open('eyes', { clock, newId: () => `id-${this.next()}` });
+    const store = await this.#open(
+      { clock, newId: () => `id-${this.next()}` },
+      { who: 'eyes', world: this, hasEnded: () => false },
+    );
     return createLedger(store, clock, this.processes);
   }
 
-  async #open(
-    who: 'node' | 'eyes',
-    parts: { readonly clock: Clock; readonly newId: NewId },
-  ): Promise<LedgerStore> {
+  async #open(parts: HandleParts, owner: HandleOwner): Promise<LedgerStore> {
     const store = await this.place.open(parts);
-    return this.seams.store?.(store, who, this) ?? store;
+    return this.seams.store?.(store, owner) ?? store;
   }
 }
 
@@ -201,6 +209,3 @@ function simProcesses(): SimProcesses {
     wait: async () => undefined,
   };
 }
-
-/** Fields of a row as its orchestrator keeps them. */
-export type RowFields = JsonObject & { readonly task_id: string };
