@@ -1,4 +1,4 @@
-import type { Ledger, OpenLedgerOptions } from '@custody/ledger';
+import type { Ledger } from '@custody/ledger';
 import { createServer } from '../../packages/cli/src/server/create-server.ts';
 import type { Listening } from '../../packages/cli/src/server/listen.ts';
 import { listen } from '../../packages/cli/src/server/listen.ts';
@@ -10,9 +10,6 @@ export interface ServedLedger {
   readonly url: string;
   stop(): Promise<void>;
 }
-
-/** Options of a client that has nothing of its own: what it is told comes from the server. */
-export type ClientOptions = Pick<OpenLedgerOptions, 'clock' | 'processes'>;
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
