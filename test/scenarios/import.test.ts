@@ -187,7 +187,7 @@ describe('the import of a data root', () => {
 
   test('of many events goes in batches, and into a log of lines too', async () => {
     const root = foreignRoot();
-    const rows = Array.from({ length: 2500 }, (_, index) => startRow(`run-${index}`, `t-${index % 10}`));
+    const rows = Array.from({ length: 6500 }, (_, index) => startRow(`run-${index}`, `t-${index % 10}`));
     root.rows(...rows);
     const target = foreignRoot();
     const ledger = await target.open();
@@ -195,13 +195,13 @@ describe('the import of a data root', () => {
 
     expect(
       await importInto(ledger, root.path, { onProgress: ({ events }) => seen.push(events) }),
-    ).toMatchObject({ appended: 2500 });
-    expect(seen).toEqual([1000, 2000, 2500]);
+    ).toMatchObject({ appended: 6500 });
+    expect(seen).toEqual([4000, 6500]);
     const source = await root.open();
     expect((await eventsOf(ledger)).map(({ id }) => id)).toEqual(
       (await eventsOf(source)).map(({ id }) => id),
     );
-    expect(await importInto(ledger, root.path)).toMatchObject({ appended: 0, duplicates: 2500 });
+    expect(await importInto(ledger, root.path)).toMatchObject({ appended: 0, duplicates: 6500 });
   });
 });
 

@@ -171,10 +171,17 @@ export function toGivenEvent(line: LineEvent): NewEvent {
   } as NewEvent;
 }
 
-/** The id of a row that gives none: it follows from the bytes and their place in the chain, so it never changes. */
+/**
+ * The id of a row that gives none: it follows from the bytes and their place in the chain, so it never changes. The
+ * place comes first: ids that grow with the log go to the end of an index, scattered ones touch a page of it each.
+ */
 export function derivedId(chainOffset: number, line: Uint8Array): string {
-  return `l${chainHash(`${chainOffset}\n`, line).slice(0, 32)}`;
+  const place = Math.abs(chainOffset).toString(16).padStart(OFFSET_DIGITS, '0');
+  return `${chainOffset < 0 ? 'm' : 'l'}${place}${chainHash(`${chainOffset}\n`, line).slice(0, 20)}`;
 }
+
+/** Hex digits of any offset that a number can tell exactly. */
+const OFFSET_DIGITS = 14;
 
 /** The line of an event, without its newline. `hasOwnId` is false when nobody but the ledger gave it its id. */
 export function toLine(event: RecordedEvent, dialect: JsonlDialect, hasOwnId: boolean): string {

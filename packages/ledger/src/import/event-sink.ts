@@ -17,7 +17,7 @@ export interface SourceEvent {
 }
 
 /** Events of one append: enough to share the cost of a commit, few enough to hold in memory. */
-const BATCH = 1000;
+const BATCH = 4000;
 const BATCH_CHARACTERS = 8_388_608;
 
 const MAX_PROBLEMS = 100;
@@ -33,6 +33,7 @@ export class EventSink {
   #duplicates = 0;
   readonly counts = { noise: 0, torn: 0, invalid: 0, rowsWritten: 0, rowsSkipped: 0 };
   readonly #problems: ImportProblem[] = [];
+  readonly #reasons = new Map<string, number>();
 
   constructor(ledger: Ledger, bytesTotal: number, options: ImportOptions) {
     this.#ledger = ledger;
@@ -50,10 +51,15 @@ export class EventSink {
     if (this.#batch.length >= BATCH || this.#characters >= BATCH_CHARACTERS) await this.flush(bytesDone);
   }
 
-  /** Counts a custody row that can't be kept. */
-  refuse(problem: ImportProblem): void {
-    this.counts.invalid += 1;
-    this.report(problem);
+  /** Counts what is not taken, by why; `problem` tells its place where one can look. */
+  skip(
+    kind: 'noise' | 'torn' | 'invalid',
+    reason: string,
+    problem: (Omit<ImportProblem, 'message'> & { readonly message?: string }) | null = null,
+  ): void {
+    this.counts[kind] += 1;
+    this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1);
+    if (problem !== null) this.report({ message: reason, ...problem });
   }
 
   report(problem: ImportProblem): void {
@@ -80,6 +86,7 @@ export class EventSink {
       duplicates: this.#duplicates,
       rows_written: rowsWritten,
       skipped: { noise, torn, invalid },
+      skipped_reasons: Object.fromEntries(this.#reasons),
       rows_skipped: rowsSkipped,
       cursor: { offset },
       problems: this.#problems,
@@ -107,7 +114,11 @@ export class EventSink {
       const { otherId, ...item } = bad;
       return [{ ...item, event: { ...bad.event, id: otherId } }];
     }
-    this.refuse({ place: bad.place, line: bad.line, message: error.message });
+    this.skip('invalid', REFUSED[error.code] ?? 'refused by the ledger', {
+      place: bad.place,
+      ...(bad.line > 0 ? { line: bad.line } : {}),
+      message: error.message,
+    });
     return [];
   }
 
@@ -116,6 +127,11 @@ export class EventSink {
     this.#duplicates += result.duplicates;
   }
 }
+
+const REFUSED: Readonly<Record<string, string>> = {
+  event_id_conflict: 'its id stands for another event',
+  event_too_large: 'larger than an event may be',
+};
 
 function toRequest(items: readonly SourceEvent[]): Omit<AppendRequest, 'accepted'> {
   const exact = items.flatMap((item) => item.exact ?? []);
