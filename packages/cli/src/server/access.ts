@@ -7,7 +7,7 @@ import type { TokenScope, Tokens } from './token-file.ts';
 export type Deny = (context: Context, code: DenyCode, told: { message: string; hint: string }) => Response;
 
 /** Why a request is not taken before anybody looks at it. */
-export type DenyCode = 'unauthorized' | 'forbidden' | 'too_many_requests';
+type DenyCode = 'unauthorized' | 'forbidden' | 'too_many_requests';
 
 /** A proxy and a failover ask these, and they say nothing that is worth a secret. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(['/health', '/role']);

@@ -15,7 +15,10 @@ export function servedStore(storeUrl: string): (create: boolean) => Promise<Ledg
   const { kind } = parseStoreUrl(storeUrl);
   if (!SERVED_KINDS.has(kind))
     throw new CliError('not_supported', `a ${kind} store can't be served`, {
-      hint: 'Import it into a SQLite store: custody -s sqlite:PATH event import DIR. Then serve that one.',
+      hint:
+        kind === 'http'
+          ? 'It is served already. Serve it where its store is.'
+          : 'Import it into a SQLite store: custody -s sqlite:PATH event import DIR. Then serve that one.',
       facts: { store: storeUrl },
     });
   const memory = kind === 'memory' ? { memory: memoryPlace(() => crypto.randomUUID()) } : {};
