@@ -356,6 +356,7 @@ export const CLI_SCHEMAS = {
     duplicates: count,
     rows_written: count,
     skipped: z.strictObject({ noise: count, torn: count, invalid: count }),
+    skipped_reasons: z.record(z.string(), count),
     rows_skipped: count,
     cursor: anyObject,
     problems: z.array(

@@ -9,7 +9,7 @@ import { printReport, remark } from '../output/report.ts';
 
 /** Options of `event import`. */
 export interface EventImportOptions {
-  /** A data root, a JSONL store, an export, or a file of events. */
+  /** A data root, a JSONL store, an export, a file of events, or a kanban board. */
   readonly path: string;
 }
 
@@ -31,14 +31,21 @@ export async function eventImport(context: CommandContext, { path }: EventImport
       progress.show(`importing: ${percent}% of ${bytes_total} bytes, ${events} events`);
     };
     const result = await importInto(ledger, path, { onProgress }).finally(() => progress.end());
-    for (const problem of context.json ? [] : result.problems) await remark(context, problemText(problem));
+    if (!context.json) await remarkSkipped(context, result);
     await printReport(context, result, () => humanImport(result));
     return EXIT.done;
   });
 }
 
+/** What was not taken, counted by why, and each place that one can look at. */
+async function remarkSkipped(context: CommandContext, result: ImportResult): Promise<void> {
+  for (const [reason, count] of Object.entries(result.skipped_reasons))
+    await remark(context, printable(`skipped ${count}: ${reason}`));
+  for (const problem of result.problems) await remark(context, problemText(problem));
+}
+
 function humanImport({ appended, duplicates, rows_written, rows_skipped, skipped }: ImportResult): string {
-  const leftOut = `${skipped.noise} lines of others, ${skipped.torn} torn, ${skipped.invalid} invalid`;
+  const leftOut = `${skipped.noise} of others, ${skipped.torn} torn, ${skipped.invalid} invalid`;
   return [
     `${appended} events appended, ${duplicates} already there`,
     `${rows_written} rows written, ${rows_skipped} left out`,

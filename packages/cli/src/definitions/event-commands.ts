@@ -5,6 +5,7 @@ import type { EventFollowOptions } from '../commands/event-follow.ts';
 import type { EventListOptions } from '../commands/event-list.ts';
 import { duration, wholeNumber } from '../input/parse-options.ts';
 import { withExample } from './with-example.ts';
+import { withManual } from './with-manual.ts';
 
 /** How often `event follow` looks, in milliseconds: fast enough for an eye, idle enough for a store. */
 const FOLLOW_INTERVAL_MS = 250;
@@ -33,15 +34,26 @@ export function defineEventCommands(program: Command, run: CommandRunner): void 
       ),
     'custody event follow --type run.settled',
   );
-  withExample(
+  withManual(
     event
       .command('import')
-      .description('take over a data root, a JSONL store or an export; again is harmless')
-      .argument('<path>', 'directory or file')
+      .description('take over a data root, a JSONL store, an export, JSON Lines or a kanban board')
+      .argument('<path>', 'directory or file; it is only read')
       .action((path: string) =>
         run(async () => (await import('../commands/event-import.ts')).eventImport, { path }),
       ),
-    'custody event import /var/lib/orchestrator',
+    {
+      about: [
+        'Every event has an id that follows from its place, so the same again appends nothing, and a source that grew gives what is new. Rows come along where there are some; a terminal row of this ledger is never changed.',
+        'An export into an empty ledger keeps seq, ids and hashes. A Hermes kanban.db becomes observed tasks: starts and ends of its runs, its history as x.kanban.*, its rows.',
+        'What was skipped is counted by why on stderr, with the first hundred places.',
+      ],
+      exits: [
+        '2  a line of an export was changed after it was exported; nothing of it was imported',
+        '3  there is nothing at the path, or it can not be read',
+      ],
+      examples: ['custody event import /var/lib/orchestrator', 'custody event import ~/.hermes/kanban.db'],
+    },
   );
   withExample(
     event

@@ -53,8 +53,11 @@ const TELLING: readonly string[] = [
 export function eventSummary(event: RecordedEvent): string {
   const claim = event['claim'];
   const holder = isObject(claim) ? fieldText(claim, 'holder') : '';
+  // Types of others may keep what they say in an object of its own.
+  const inner = event['payload'];
+  const source = event.type.startsWith('x.') && isObject(inner) ? { ...inner, ...event } : event;
   const pairs = TELLING.flatMap((field) => {
-    const text = fieldText(event, field);
+    const text = fieldText(source, field);
     return text === '' ? [] : [`${field} ${text}`];
   });
   if (holder !== '') pairs.unshift(`holder ${holder}`);

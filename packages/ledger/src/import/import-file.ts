@@ -2,6 +2,8 @@ import type { Segment } from '../adapters/jsonl/chain-view.ts';
 import { lookAt } from '../adapters/jsonl/chain-view.ts';
 import { readTextLines } from '../adapters/jsonl/text-lines.ts';
 import { lacksNewline } from '../adapters/jsonl/torn-lines.ts';
+import { isKnownType } from '../core/event-types.ts';
+import { isJsonObject, textOf } from '../core/json.ts';
 import type { StoredEvent } from '../core/recorded-event.ts';
 import { InvalidEventError } from '../errors.ts';
 import type { Ledger } from '../shell/ledger.ts';
@@ -29,9 +31,22 @@ export async function importFile(
 }
 
 async function importLines(file: Segment, sink: EventSink): Promise<void> {
-  const source = new LineSource(sink);
+  const source = new LineSource(sink, whyNoEvent);
   await source.take(file, 0);
   if (lacksNewline(file)) await source.takeLastLine(file);
+}
+
+/** Why a line of a file of events is none. */
+function whyNoEvent(line: Uint8Array): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(line).toString('utf8'));
+  } catch {
+    return 'no JSON';
+  }
+  if (!isJsonObject(value)) return 'no JSON object';
+  if (textOf(value, 'type') === '') return 'without a type';
+  return isKnownType(textOf(value, 'type')) ? 'a field is missing or wrong' : 'of an unknown type';
 }
 
 /** The first line that is not blank decides. */

@@ -22,6 +22,8 @@ export interface ImportResult {
     /** Custody rows that can't be kept: too large, or with the id of another event. */
     readonly invalid: number;
   };
+  /** How many were skipped, by why, in words. */
+  readonly skipped_reasons: Readonly<Record<string, number>>;
   /** Rows that can't be read, or that would change what is frozen here. */
   readonly rows_skipped: number;
   /** Up to where the source was read: `offset` in its bytes, archives first. */

@@ -21,8 +21,12 @@ export class LineSource {
   readonly #containment = new Set<string>();
   #lastAt = FIRST_TIME;
 
-  constructor(sink: EventSink) {
+  /** Why a line is no event; in a log it is a line of another program, and its inside nobody's business. */
+  readonly #whyNoise: (line: Uint8Array) => string;
+
+  constructor(sink: EventSink, whyNoise: (line: Uint8Array) => string = () => 'line of another program') {
     this.#sink = sink;
+    this.#whyNoise = whyNoise;
   }
 
   /** Imports the complete lines of one segment, which begins at an offset of its chain. */
@@ -62,15 +66,16 @@ export class LineSource {
     { place, offset }: { readonly place: string; readonly offset: number },
   ): Promise<void> {
     if (line.kind === 'long') {
-      this.#sink.refuse({ place, line: line.line, message: 'the line is longer than any that is read' });
+      this.#sink.skip('invalid', 'longer than any line that is read', { place, line: line.line });
       return;
     }
     if (line.event === null) {
-      this.#sink.counts[line.kind === 'torn' ? 'torn' : 'noise'] += 1;
+      if (line.kind === 'torn') this.#sink.skip('torn', 'cut when it was written');
+      else this.#sink.skip('noise', this.#whyNoise(line.bytes));
       return;
     }
     if (line.bytes.length + ENVELOPE_BYTES > MAX_EVENT_BYTES) {
-      this.#sink.refuse({
+      this.#sink.skip('invalid', 'larger than an event may be', {
         place,
         line: line.line,
         message: `the row has ${line.bytes.length} bytes; an event has at most ${MAX_EVENT_BYTES}`,
