@@ -129,13 +129,17 @@ test('a file of tokens that is not there is refused: exit 2', async () => {
 });
 
 test('one address may send so many requests a second; how a node is may be asked always', async () => {
-  const node = await startNode(cliBench(), 'primary', ['--max-rate', '5']);
+  const node = await startNode(cliBench(), 'primary', ['--max-rate', '1']);
 
+  const began = performance.now();
   const answers = await Promise.all(Array.from({ length: 50 }, () => node.get('r-1')));
-  const statuses = answers.map((answer) => answer.status);
+  const seconds = (performance.now() - began) / 1000;
 
-  expect(new Set(statuses)).toEqual(new Set([404, 429]));
-  expect(statuses.filter((status) => status === 404).length).toBeLessThanOrEqual(10);
-  expect(answers.find((answer) => answer.status === 429)?.headers.get('retry-after')).toBe('1');
+  const taken = answers.filter((answer) => answer.status === 404);
+  const refused = answers.filter((answer) => answer.status === 429);
+  expect(taken.length).toBeGreaterThan(0);
+  expect(taken.length).toBeLessThanOrEqual(1 + Math.ceil(seconds));
+  expect(taken.length + refused.length).toBe(50);
+  expect(refused[0]?.headers.get('retry-after')).toBe('1');
   expect((await node.ask('/health')).text).toBe('ready');
 });

@@ -82,7 +82,7 @@ test('heals rows while it is primary, and another node that is promoted goes on 
   expect(await owed()).toEqual(['run-1', 'run-2']);
 
   const node = await startNode(bench, 'primary', ['--reconcile', '100ms']);
-  await expect.poll(owed).toEqual(['run-2', 'invocation:inv-1', 'patch:run-1']);
+  await expect.poll(owed, { timeout: 30_000 }).toEqual(['run-2', 'invocation:inv-1', 'patch:run-1']);
   node.child.kill('SIGTERM');
   const { code, stderr } = await node.ended;
   expect(code).toBe(0);

@@ -215,6 +215,59 @@ const spoiledPut = fc.oneof(
     ),
 );
 
+/** Paths of the ledger's own API that take a document. */
+const documentPath = fc.constantFrom(
+  '/v1/events',
+  '/v1/events?atomic=maybe',
+  '/v1/claims',
+  '/v1/tasks',
+  '/v1/tasks/t-1/complete',
+  '/v1/tasks/%2e%2e/link',
+  '/v1/runs/r-1/heartbeat',
+  '/v1/runs/r%001/submit',
+  '/v1/questions/q-1/answer',
+  '/v1/ports/events',
+  '/v1/ports/rows',
+  '/v1/ports/state/__proto__',
+  '/v1/nothing',
+);
+
+/** Documents that say nothing that could be done. */
+const uselessDocument = fc.oneof(
+  fc.json(),
+  fc.string({ maxLength: 40 }).map((text) => `{"holder":${text}`),
+  fc.constantFrom(
+    '',
+    '{',
+    '[[[[',
+    'null',
+    '{"__proto__":{"x":1}}',
+    '{"type":"x.a"',
+    `${'['.repeat(900)}`,
+    '{"a":1e999}',
+    '"\\ud800"',
+    '{"task_id":9007199254740993}',
+  ),
+  notUtf8,
+);
+
+/** A request to the ledger's own API that asks for nothing that could be done. */
+const uselessCall = fc
+  .tuple(fc.constantFrom('POST', 'PUT', 'PATCH', 'DELETE'), documentPath, uselessDocument, headers)
+  .map(([verb, path, body, lines]) => {
+    const length = `content-length: ${Buffer.from(body).length}`;
+    const head = [
+      `${verb} ${path} HTTP/1.1`,
+      'host: x',
+      'content-type: application/json',
+      length,
+      ...lines,
+      '',
+      '',
+    ];
+    return wire(head.join('\r\n'), body, 'a useless call');
+  });
+
 /** The largest body that the servers of these requests take. */
 export const MAX_BODY = 2_000;
 
@@ -222,6 +275,7 @@ export const MAX_BODY = 2_000;
 export const badRequest: fc.Arbitrary<RawRequest> = fc
   .oneof(
     { weight: 4, arbitrary: spoiledPut },
+    { weight: 4, arbitrary: uselessCall },
     {
       weight: 4,
       arbitrary: fc
