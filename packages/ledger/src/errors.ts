@@ -162,3 +162,21 @@ export class CheckpointError extends LedgerError {
     this.code = code;
   }
 }
+
+/** What only a served ledger can answer, or nobody does. A server may know more codes than this client. */
+export type RemoteErrorCode = 'store_unreachable' | 'read_only' | 'unauthorized' | 'forbidden';
+
+/** A failure of a ledger that another process serves, which is none of the ledger itself. */
+export class RemoteError extends LedgerError {
+  override readonly name = 'RemoteError';
+  readonly code: RemoteErrorCode | (string & {});
+
+  constructor(
+    code: RemoteErrorCode | (string & {}),
+    message: string,
+    options: { hint: string; facts?: Readonly<Record<string, unknown>>; cause?: unknown },
+  ) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,4 +1,3 @@
-export { RemoteError } from './adapters/http/remote-error.ts';
 export type { JournalSeam } from './adapters/journal/disk-journal-files.ts';
 export { diskJournalFiles } from './adapters/journal/disk-journal-files.ts';
 export type { MemoryPlace } from './adapters/memory/memory-store.ts';
@@ -92,7 +91,7 @@ export {
   withLiveFields,
 } from './core/task-row.ts';
 export { normalizeTime, toEpochMillis } from './core/time.ts';
-export type { CheckpointErrorCode, InvalidEventCode, StoreErrorCode } from './errors.ts';
+export type { CheckpointErrorCode, InvalidEventCode, RemoteErrorCode, StoreErrorCode } from './errors.ts';
 export {
   BusyError,
   CheckpointError,
@@ -100,6 +99,7 @@ export {
   InvalidRowError,
   JournalError,
   LedgerError,
+  RemoteError,
   RowFrozenError,
   StaleEpochError,
   StoreError,

@@ -14,7 +14,7 @@ export type Reply =
   | { readonly lines: AsyncIterable<string>; readonly mayBeSilent?: boolean };
 
 /** A request as it came in; nothing of it is checked. */
-export interface Incoming {
+interface Incoming {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | readonly string[]>>;
   /** The parsed JSON, or the text of JSON Lines; undefined if the route takes no body. */
@@ -27,7 +27,7 @@ export interface Incoming {
 }
 
 /** A checked request. */
-export interface Call<Params, Query, Body> {
+interface Call<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LedgerError } from '../../errors.ts';
+import { LedgerError, RemoteError } from '../../errors.ts';
 import type { NewId } from '../../ports/clock.ts';
 import { bodyLines } from './body-lines.ts';
-import { RemoteError, toLedgerError, toldFailure } from './remote-error.ts';
+import { toLedgerError, toldFailure } from './remote-error.ts';
 
 /** One request to a served ledger. Each is safe to make again; commands are by their request id. */
-export interface Call {
+interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Under `/v1`. */
   readonly path: string;
@@ -23,7 +23,7 @@ export interface Call {
 }
 
 /** What a server answered, if it was no failure. */
-export interface Answered {
+interface Answered {
   readonly status: number;
   readonly body: unknown;
 }

@@ -5,9 +5,9 @@ import type { EventWriter } from '../../core/parse-event.ts';
 import { parseNewEvent } from '../../core/parse-event.ts';
 import type { NewEvent, StoredEvent } from '../../core/recorded-event.ts';
 import { splitPrintedLine, toPrintedLine } from '../../core/recorded-event.ts';
+import { RemoteError } from '../../errors.ts';
 import type { EventQuery } from '../../ports/event-store.ts';
 import type { HttpChannel } from './http-channel.ts';
-import { RemoteError } from './remote-error.ts';
 
 /**
  * Appends events. Each has an id before the first attempt, so that one whose answer was lost is taken once; those

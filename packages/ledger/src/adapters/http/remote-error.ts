@@ -4,7 +4,7 @@ import {
   InvalidEventError,
   InvalidRowError,
   JournalError,
-  LedgerError,
+  RemoteError,
   RowFrozenError,
   StaleEpochError,
   StoreError,
@@ -17,21 +17,6 @@ export interface ToldFailure {
   readonly message: string;
   readonly hint: string;
   readonly facts: Readonly<Record<string, unknown>>;
-}
-
-/** A failure that only a served ledger can have: no way to the server, a node that takes no writes, no permission. */
-export class RemoteError extends LedgerError {
-  override readonly name = 'RemoteError';
-  readonly code: string;
-
-  constructor(
-    code: string,
-    message: string,
-    options: { hint: string; facts?: Readonly<Record<string, unknown>>; cause?: unknown },
-  ) {
-    super(message, options);
-    this.code = code;
-  }
 }
 
 const STORE_CODES: ReadonlySet<string> = new Set<StoreErrorCode>([

@@ -17,7 +17,7 @@ export const RefusalBody = z.object({ outcome: z.literal('refused'), reason: tex
 export const NoneBody = z.object({ outcome: z.literal('none'), reason: text }).catchall(facts);
 
 /** There is no such thing. */
-export const NotFoundBody = z.object({ outcome: z.literal('not_found') }).catchall(facts);
+const NotFoundBody = z.object({ outcome: z.literal('not_found') }).catchall(facts);
 
 const status = z.enum([
   'triage',

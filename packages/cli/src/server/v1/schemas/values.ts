@@ -4,7 +4,7 @@ import { parseDuration } from '@custody/reconciler';
 import { z } from 'zod';
 
 /** The longest that a request waits, in milliseconds; clients ask again. */
-export const MAX_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 export const id = z
   .string()
