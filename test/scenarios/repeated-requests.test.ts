@@ -1,19 +1,7 @@
-import type { Claimed } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
 import { DURABLE_STORES } from '../contract/stores.ts';
 import { COMMANDED_STORES, MANAGING_STORES, openDesk, openDeskWithTask } from '../support/managed.ts';
-import { VERB_CASES } from '../support/verb-cases.ts';
-
-const NO_RUN: Claimed = {
-  outcome: 'claimed',
-  task_id: 't-1',
-  run_id: 'none',
-  fence: 1,
-  expires_at: '',
-  pending_question: false,
-  question: null,
-  resume_notice: null,
-};
+import { NO_RUN, VERB_CASES } from '../support/verb-cases.ts';
 
 describe.each(COMMANDED_STORES)('a request made again, on $name', (kind) => {
   test.each(VERB_CASES)('$verb is carried out once, and answers the same again', async (verb) => {

@@ -12,6 +12,18 @@ export interface VerbCase {
   readonly events: number;
 }
 
+/** What verbs are given that need no run. */
+export const NO_RUN: Claimed = {
+  outcome: 'claimed',
+  task_id: 't-1',
+  run_id: 'none',
+  fence: 1,
+  expires_at: '',
+  pending_question: false,
+  question: null,
+  resume_notice: null,
+};
+
 const claimed = (desk: Desk) => desk.claim('t-1');
 const nothing = () => Promise.resolve(null);
 const none = (): never => {
