@@ -69,12 +69,12 @@ export const MANAGED_ACTS = {
   },
   beat: async (world, { ledger }, step) => ledger.runs.heartbeat(heldRun(world, step)),
   push: async (world, { ledger }, step) => ledger.runs.push({ ...heldRun(world, step), state: 'working' }),
-  submit: async (world, { ledger }, step) =>
-    ledger.runs.submit({
-      ...heldRun(world, step),
-      idempotencyKey: `k-${step.c % 6}`,
-      value: step.a % 2,
-    }),
+  submit: async (world, { ledger }, step) => {
+    const held = heldRun(world, step);
+    // Keys come again, mostly with the same value: that is how a step is handed in once more.
+    const idempotencyKey = `k-${step.b % 7 === 0 ? 'any' : held.taskId}-${step.c % 2}`;
+    return ledger.runs.submit({ ...held, idempotencyKey, value: step.a % 5 === 0 ? 2 : 1 });
+  },
   complete: async (world, { ledger }, step) => {
     const answer = await ledger.runs.complete({ ...heldRun(world, step), result: resultOf(step) });
     if (answer.outcome === 'completed') world.acknowledged.set(String(answer.seq), 'seq');

@@ -79,7 +79,7 @@ export class Observer {
       events,
       rows,
       epoch: this.#eyesEpoch,
-      replay: isSameLog && before !== null ? before.replay : this.#oracle(events),
+      replay: isSameLog ? before.replay : this.#oracle(events),
     };
 
     this.#checkAcknowledged(seen);
