@@ -21,6 +21,8 @@ export interface ManagedProcess {
     verb: Verb,
     args: Parameters<Questions[Verb]>[0],
   ): ReturnType<Questions[Verb]>;
+  append(events: Parameters<Ledger['append']>[0]): ReturnType<Ledger['append']>;
+  backfill(): Promise<unknown>;
   recover(directory: string, die?: string): ReturnType<Journals['recover']>;
   write(
     directory: string,
@@ -33,8 +35,14 @@ export interface ManagedProcess {
 }
 
 /** Starts a process that works on the ledger at a URL; it ends with the test. */
-export async function startManaged(url: string): Promise<ManagedProcess> {
-  const child = spawn(process.execPath, [WORKER, url], { stdio: ['pipe', 'pipe', 'inherit'] });
+export async function startManaged(
+  url: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ManagedProcess> {
+  const child = spawn(process.execPath, [WORKER, url], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  });
   const gone = once(child, 'close');
   const waiting = new Map<
     number,
@@ -75,6 +83,8 @@ export async function startManaged(url: string): Promise<ManagedProcess> {
     runs: (verb, args) => call('runs', verb, args) as never,
     tasks: (verb, args) => call('tasks', verb, args) as never,
     questions: (verb, args) => call('questions', verb, args) as never,
+    append: (events) => call('ledger', 'append', events),
+    backfill: () => call('reconciler', 'backfill', null),
     recover: (directory, die) => call('journals', 'recover', { directory, die }),
     write: (directory, entry, die) => call('journals', 'write', { directory, entry, die }),
     signal: (name) => child.kill(name),

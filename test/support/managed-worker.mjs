@@ -9,6 +9,7 @@
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { diskJournalFiles, openJournals, openLedger } from '@custody/ledger';
+import { createReconciler } from '@custody/reconciler';
 
 const ledger = await openLedger(process.argv[2]);
 // Straight to the file descriptor: what was answered must not wait in a buffer when the process is killed.
@@ -33,6 +34,8 @@ function journalsOf({ directory, die: instant }) {
 }
 
 async function carryOut({ target, verb, args }) {
+  if (target === 'ledger') return ledger[verb](args);
+  if (target === 'reconciler') return createReconciler(ledger)[verb]();
   if (target !== 'journals') return ledger[target][verb](args);
   const folder = journalsOf(args);
   return verb === 'recover' ? folder.recover(ledger) : folder.write(args.entry);

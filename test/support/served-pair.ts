@@ -43,7 +43,8 @@ interface NodeOptions {
   readonly port?: number;
   /** Another state folder than the one that all share, as on a host that sees none of it. */
   readonly folder?: string;
-  readonly more?: readonly string[];
+  /** Settings of its process, beside those of the tests. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Makes a store and a state folder. The end of the test kills every process and removes both. */
@@ -63,10 +64,14 @@ export async function servedLedger(store?: string): Promise<ServedLedger> {
     folder,
     store: url,
     startNode: (name, options = {}) =>
-      startListening(bench.dir, [
-        ...withStore(['serve', '--listen', `127.0.0.1:${options.port ?? 0}`, '--node', name]),
-        ...['--state', options.folder ?? folder, ...(options.more ?? [])],
-      ]),
+      startListening(
+        bench.dir,
+        [
+          ...withStore(['serve', '--listen', `127.0.0.1:${options.port ?? 0}`, '--node', name]),
+          ...['--state', options.folder ?? folder],
+        ],
+        options.env,
+      ),
     startProxy: (port = 0) =>
       startListening(bench.dir, ['proxy', '--listen', `127.0.0.1:${port}`, '--state', folder]),
     say: (name, line) => writeFileSync(join(folder, name), `${line}\n`),
@@ -82,8 +87,15 @@ export async function servedLedger(store?: string): Promise<ServedLedger> {
 }
 
 /** Starts a command that listens, and returns once it does. */
-export async function startListening(cwd: string, args: readonly string[]): Promise<ListeningProcess> {
-  const child = spawn(process.execPath, [CLI_BIN, '--json', ...args], { cwd });
+export async function startListening(
+  cwd: string,
+  args: readonly string[],
+  env: NodeOptions['env'] = {},
+): Promise<ListeningProcess> {
+  const child = spawn(process.execPath, [CLI_BIN, '--json', ...args], {
+    cwd,
+    env: { ...process.env, ...env },
+  });
   let log = '';
   child.stderr.on('data', (piece: Buffer) => {
     log += piece.toString('utf8');
