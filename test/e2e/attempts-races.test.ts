@@ -9,8 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import type { ManagedProcess } from '../support/managed-process.ts';
 import { startManaged } from '../support/managed-process.ts';
-
-const ROUNDS = 200;
+import { SHARED_PLACES } from '../support/shared-places.ts';
 
 const isWin = (answer: { readonly outcome: string }) =>
   answer.outcome !== 'refused' && answer.outcome !== 'none';
@@ -20,14 +19,15 @@ function assertContested(winners: readonly number[]): void {
   expect(new Set(winners)).toEqual(new Set([0, 1]));
 }
 
-describe('processes on one SQLite ledger', () => {
+describe.each(SHARED_PLACES)('processes on one $name ledger', (place) => {
+  const ROUNDS = place.rounds(200);
   let directory = '';
   let url = '';
   let ledger: Ledger;
 
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'custody-attempts-'));
-    url = `sqlite:${join(directory, 'custody.db')}?durability=normal`;
+    url = await place.make();
     ledger = await openLedger(url);
   });
 

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { openLedger } from '@custody/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAppending } from '../support/append-process.ts';
+import { newSchema } from '../support/postgres.ts';
 
 const PLACES = [
   ['sqlite', (directory: string) => `sqlite:${join(directory, 'custody.db')}`],
   ['jsonl', (directory: string) => `jsonl:${join(directory, 'root')}`],
   ['jsonl (ouroboros)', (directory: string) => `jsonl:${join(directory, 'root')}?dialect=ouroboros`],
+  ['postgres', () => newSchema()],
 ] as const;
 
 describe.each(PLACES)('processes that append to one %s ledger', (_name, urlIn) => {
@@ -23,7 +25,7 @@ describe.each(PLACES)('processes that append to one %s ledger', (_name, urlIn) =
   });
 
   it('two write 10,000 events each: no gap, no fork, nothing lost', async () => {
-    const url = urlIn(directory);
+    const url = await urlIn(directory);
     await (await openLedger(url)).close();
     const processes = ['a', 'b'].map((name) => startAppending(url, name, { events: 10_000, width: 64 }));
     await Promise.all(processes.map((process) => process.ready));
@@ -56,7 +58,7 @@ describe.each(PLACES)('processes that append to one %s ledger', (_name, urlIn) =
   });
 
   it('four make the ledger at the same time: it is made once', async () => {
-    const url = urlIn(directory);
+    const url = await urlIn(directory);
     const processes = ['a', 'b', 'c', 'd'].map((name) => startAppending(url, name, { events: 20, width: 4 }));
 
     await Promise.all(processes.map((process) => process.ready));

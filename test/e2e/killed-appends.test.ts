@@ -4,22 +4,24 @@ import { join } from 'node:path';
 import { openLedger } from '@custody/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAppending } from '../support/append-process.ts';
-
-const KILLS = 50;
+import { newSchema } from '../support/postgres.ts';
 
 /** Each kill costs the start of a process; a busy machine must not fail the test. */
 const TIMEOUT_MS = 400_000;
 
 const PLACES = [
-  ['sqlite', (directory: string) => `sqlite:${join(directory, 'custody.db')}`],
-  ['jsonl', (directory: string) => `jsonl:${join(directory, 'root')}`],
+  ['sqlite', 50, (directory: string) => `sqlite:${join(directory, 'custody.db')}`],
+  ['jsonl', 50, (directory: string) => `jsonl:${join(directory, 'root')}`],
+  ['postgres', 20, () => newSchema()],
 ] as const;
 
-describe.each(PLACES)('a process that is killed while it appends to %s', (_name, urlIn) => {
+describe.each(PLACES)('a process that is killed while it appends to %s', (_name, KILLS, urlIn) => {
   let directory = '';
+  let url = '';
 
-  beforeEach(() => {
+  beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'custody-kill-'));
+    url = await urlIn(directory);
   });
 
   afterEach(() => {
@@ -28,7 +30,7 @@ describe.each(PLACES)('a process that is killed while it appends to %s', (_name,
 
   /** Runs a process until it has acknowledged some appends, kills it, and gives back what it acknowledged. */
   async function killAfter(count: number, name: string, width: number): Promise<ReadonlyMap<string, number>> {
-    const process = startAppending(urlIn(directory), name, { events: 0, width });
+    const process = startAppending(url, name, { events: 0, width });
     await process.ready;
     process.go();
     await process.reached(count);
@@ -38,7 +40,7 @@ describe.each(PLACES)('a process that is killed while it appends to %s', (_name,
 
   /** What the ledger holds, by id; now and then the whole of it is checked against a replay. */
   async function storedEvents(isChecked: boolean): Promise<ReadonlyMap<string, number>> {
-    await using ledger = await openLedger(urlIn(directory));
+    await using ledger = await openLedger(url);
     if (isChecked) expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
     const stored = new Map<string, number>();
     for await (const { event } of ledger.read()) stored.set(event.id, event.seq);

@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Claimed, Ledger } from '@custody/ledger';
 import { openLedger } from '@custody/ledger';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startManaged } from '../support/managed-process.ts';
 import { asked, heldBy, parked } from '../support/question-story.ts';
+import { SHARED_PLACES } from '../support/shared-places.ts';
 
-const ROUNDS = 500;
 const WHICH = { question: 'Which?', options: ['A', 'B'] };
 
 interface Round {
@@ -38,20 +35,18 @@ function assertContested(words: readonly string[], expected: readonly string[]):
   expect(new Set(words)).toEqual(new Set(expected));
 }
 
-describe('questions between two processes on one SQLite ledger', () => {
-  let directory = '';
+describe.each(SHARED_PLACES)('questions between two processes on one $name ledger', (place) => {
+  const ROUNDS = place.rounds(500);
   let url = '';
   let ledger: Ledger;
 
   beforeEach(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'custody-questions-'));
-    url = `sqlite:${join(directory, 'custody.db')}?durability=normal`;
+    url = await place.make();
     ledger = await openLedger(url);
   });
 
   afterEach(async () => {
     await ledger.close();
-    rmSync(directory, { recursive: true, force: true });
   });
 
   async function claim(taskId: string): Promise<Claimed> {

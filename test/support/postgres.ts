@@ -1,10 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, inject } from 'vitest';
+import { afterAll, inject, onTestFinished } from 'vitest';
 
 /** The server that this run of the tests has, as a URL with the owner's name and password. */
 export function postgresUrl(): string {
   return inject('postgresUrl');
+}
+
+/** The URL of a schema that is not there yet, for the tests of one place; dropped when the test has ended. */
+export async function newSchema(): Promise<string> {
+  const schema = `custody_test_${randomBytes(4).toString('hex')}`;
+  const sql = await plainSession();
+  onTestFinished(async () => {
+    await sql.query(`drop schema if exists ${schema} cascade`);
+  });
+  return `${postgresUrl()}?schema=${schema}`;
 }
 
 /** One ledger of the schema that the tests of a run share. */

@@ -21,6 +21,7 @@ export function clientConfig(location: PostgresLocation): pg.ClientConfig {
     connectionTimeoutMillis: location.connectTimeoutMs,
     ...(location.statementTimeoutMs === null ? {} : { statement_timeout: location.statementTimeoutMs }),
     keepAlive: true,
+    pipeline: true,
     types: TYPES,
   };
 }

@@ -1,5 +1,3 @@
-import type { Kysely as Database } from 'kysely';
-import { Kysely } from 'kysely';
 import { GENESIS_HASH } from '../../core/event-hash.ts';
 import type { PostgresLocation } from '../../core/postgres-url.ts';
 import type { Clock, NewId } from '../../ports/clock.ts';
@@ -19,7 +17,7 @@ import { commitTeller } from './commit-teller.ts';
 import { databaseClock } from './database-clock.ts';
 import { POSTGRES_SCHEMA_VERSION, preparePostgres } from './open-postgres.ts';
 import { postgresCommitSignal } from './postgres-commit-signal.ts';
-import { CustodyPostgresDialect } from './postgres-dialect.ts';
+import { openKysely } from './postgres-dialect.ts';
 import { placesOf } from './postgres-partitions.ts';
 import type { OwnPool } from './postgres-pool.ts';
 import { openPool } from './postgres-pool.ts';
@@ -99,14 +97,18 @@ const BEGIN_READ = 'begin isolation level repeatable read, read only';
 
 function contextOn(pool: OwnPool, { location, readOnly }: PostgresStoreOptions): SqlContext {
   const placeOf = placesOf(location.schema, location.ledger);
-  const openWith = (begin: string): Database<Tables> =>
-    new Kysely<Tables>({ dialect: new CustodyPostgresDialect({ pool: pool.forKysely, begin, placeOf }) });
+  const openWith = (begin: string) => openKysely<Tables>({ pool: pool.forKysely, begin, placeOf });
   const reader = openWith(BEGIN_READ);
   return {
     reader,
     writer: readOnly ? reader : openWith(beginWrite(location)),
     ledger: location.ledger,
-    flags: { keyList: 'any_array', ledgers: 'many', placeOf: (table) => placeOf(table) ?? `"${table}"` },
+    flags: {
+      keyList: 'any_array',
+      ledgers: 'many',
+      statements: 'sent_ahead',
+      placeOf: (table) => placeOf(table) ?? `"${table}"`,
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Decision } from '../../core/managed/decision.ts';
 import { refuse } from '../../core/managed/decision.ts';
 import type { ManagedScope, ScopeRequest } from '../../core/managed/scope.ts';
-import { InvalidEventError, StaleEpochError } from '../../errors.ts';
+import { BusyError, InvalidEventError, StaleEpochError } from '../../errors.ts';
 import type { Decided } from '../../ports/managed-store.ts';
 import type { WritableContext, WriteTurn } from './write-transaction.ts';
 import { inWriteTransaction } from './write-transaction.ts';
@@ -55,16 +55,23 @@ export class DecisionQueue {
     this.#running = null;
   }
 
-  /** If the transaction fails, each decision is tried alone, so that one can't take the others with it. */
   async #commit(batch: readonly Waiting[]): Promise<void> {
     try {
       const outcomes = await this.#carryOut(batch);
       for (const [index, item] of batch.entries()) settle(item, outcomes[index]);
     } catch (error) {
-      if (error instanceof StaleEpochError) for (const item of batch) item.resolve(refusedAsStale(error));
-      else if (batch.length > 1) for (const item of batch) await this.#commit([item]);
-      else batch[0]?.reject(error);
+      await this.#settleFailed(batch, error);
     }
+  }
+
+  /**
+   * Each decision is tried alone, so that one can't take the others with it. Not after a lock or a connection failed: the
+   * commit may have happened unseen, and who can't be reached by all will not be reached one by one.
+   */
+  async #settleFailed(batch: readonly Waiting[], error: unknown): Promise<void> {
+    if (error instanceof StaleEpochError) for (const item of batch) item.resolve(refusedAsStale(error));
+    else if (error instanceof BusyError || batch.length === 1) for (const item of batch) item.reject(error);
+    else for (const item of batch) await this.#commit([item]);
   }
 
   #carryOut(batch: readonly Waiting[]): Promise<readonly Outcome[]> {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { InvocationRecord } from '../../core/invocation.ts';
 import { compareCodePoints } from '../../core/json.ts';
 import type { TaskCustody } from '../../core/obligations.ts';
@@ -5,7 +6,9 @@ import type { RunEvidence, TaskFacts } from '../../core/run-evidence.ts';
 import { emptyTaskFacts } from '../../core/run-evidence.ts';
 import type { RunRecord } from '../../core/run-record.ts';
 import type { CustodyReader, CustodyTotals } from '../../ports/custody-reader.ts';
-import { isOneOf } from './key-list.ts';
+import { gather } from './gather.ts';
+import { keyedQuery } from './kept-query.ts';
+import { ofLedger } from './of-ledger.ts';
 import { parseRecord, parseRun } from './records.ts';
 import type { Db, SqlContext } from './tables.ts';
 
@@ -39,7 +42,7 @@ export function sqlCustodyReader(context: SqlContext): CustodyReader {
         .selectFrom('run')
         .select('record')
         .where('ledger', '=', ledger)
-        .where('is_open', '=', 1)
+        .where('is_open', '=', sql.lit(1))
         .orderBy('first_seq')
         .execute();
       return rows.map((row) => parseRun(row.record));
@@ -49,7 +52,7 @@ export function sqlCustodyReader(context: SqlContext): CustodyReader {
         .selectFrom('invocation')
         .select('record')
         .where('ledger', '=', ledger)
-        .where('is_pending', '=', 1)
+        .where('is_pending', '=', sql.lit(1))
         .orderBy('first_seq')
         .execute();
       return rows.map((row) => parseRecord<InvocationRecord>(row.record));
@@ -60,14 +63,59 @@ export function sqlCustodyReader(context: SqlContext): CustodyReader {
         .selectFrom('containment')
         .select('record')
         .where('ledger', '=', ledger)
-        .where('is_open', '=', 1)
+        .where('is_open', '=', sql.lit(1))
         .orderBy('run_id')
         .execute();
       return rows.map((row) => parseRecord(row.record));
     },
-    totals: () => reader.transaction().execute((db) => readTotals(db, ledger)),
+    totals: () => reader.transaction().execute((db) => readTotals(db, context)),
   };
 }
+
+const FACTS = keyedQuery((db, isKey) =>
+  db.selectFrom('task_facts').select(['task_id', 'record']).where('ledger', '=', '').where(isKey('task_id')),
+);
+
+const RUNS = keyedQuery((db, isKey) =>
+  db
+    .selectFrom('run')
+    .select(['task_id', 'record'])
+    .where('ledger', '=', '')
+    .where(isKey('task_id'))
+    .orderBy('task_id')
+    .orderBy('first_seq'),
+);
+
+const INVOCATIONS = keyedQuery((db, isKey) =>
+  db
+    .selectFrom('invocation')
+    .select(['task_id', 'record'])
+    .where('ledger', '=', '')
+    .where(isKey('task_id'))
+    .orderBy('task_id')
+    .orderBy('first_seq'),
+);
+
+const EVIDENCE = keyedQuery((db, isKey) =>
+  db
+    .selectFrom('run_evidence')
+    .select(['task_id', 'record'])
+    .where('ledger', '=', '')
+    .where(isKey('task_id')),
+);
+
+/** Runs that the tasks' rows speak of and that belong to another task. */
+const FOREIGN_RUNS = keyedQuery((db, isKey) =>
+  db
+    .selectFrom('run_evidence')
+    .innerJoin('run', (join) =>
+      join.onRef('run.ledger', '=', 'run_evidence.ledger').onRef('run.run_id', '=', 'run_evidence.run_id'),
+    )
+    .select(['run.run_id', 'run.record'])
+    .where('run_evidence.ledger', '=', '')
+    .where(isKey('run_evidence.task_id' as never))
+    .whereRef('run.task_id', '!=', 'run_evidence.task_id'),
+);
 
 /** Everything known of the tasks, of the moment that the transaction sees. */
 export async function readTaskCustodies(
@@ -75,36 +123,14 @@ export async function readTaskCustodies(
   context: SqlContext,
   taskIds: readonly string[],
 ): Promise<ReadonlyMap<string, TaskCustody>> {
-  const { ledger, flags } = context;
-  const facts = await db
-    .selectFrom('task_facts')
-    .select(['task_id', 'record'])
-    .where('ledger', '=', ledger)
-    .where(isOneOf('task_id', taskIds, flags))
-    .execute();
-  const runs = await db
-    .selectFrom('run')
-    .select(['task_id', 'record'])
-    .where('ledger', '=', ledger)
-    .where(isOneOf('task_id', taskIds, flags))
-    .orderBy('task_id')
-    .orderBy('first_seq')
-    .execute();
-  const invocations = await db
-    .selectFrom('invocation')
-    .select(['task_id', 'record'])
-    .where('ledger', '=', ledger)
-    .where(isOneOf('task_id', taskIds, flags))
-    .orderBy('task_id')
-    .orderBy('first_seq')
-    .execute();
-  const evidence = await db
-    .selectFrom('run_evidence')
-    .select(['task_id', 'record'])
-    .where('ledger', '=', ledger)
-    .where(isOneOf('task_id', taskIds, flags))
-    .execute();
-  const foreign = await readForeignRuns(db, context, taskIds);
+  const { flags } = context;
+  const [facts, runs, invocations, evidence, foreign] = await gather(flags, [
+    () => FACTS(db, context, taskIds),
+    () => RUNS(db, context, taskIds),
+    () => INVOCATIONS(db, context, taskIds),
+    () => EVIDENCE(db, context, taskIds),
+    () => readForeignRuns(db, context, taskIds),
+  ]);
 
   const factsOf = new Map(facts.map((row) => [row.task_id, parseRecord<TaskFacts>(row.record)]));
   const runsOf = group(runs, parseRun);
@@ -131,22 +157,12 @@ export async function readTaskCustodies(
   );
 }
 
-/** Runs that the tasks' rows speak of and that belong to another task. */
 async function readForeignRuns(
   db: Db,
-  { ledger, flags }: SqlContext,
+  context: SqlContext,
   taskIds: readonly string[],
 ): Promise<Map<string, RunRecord>> {
-  const rows = await db
-    .selectFrom('run_evidence')
-    .innerJoin('run', (join) =>
-      join.onRef('run.ledger', '=', 'run_evidence.ledger').onRef('run.run_id', '=', 'run_evidence.run_id'),
-    )
-    .select(['run.run_id', 'run.record'])
-    .where('run_evidence.ledger', '=', ledger)
-    .where(isOneOf('run_evidence.task_id' as never, taskIds, flags))
-    .whereRef('run.task_id', '!=', 'run_evidence.task_id')
-    .execute();
+  const rows = await FOREIGN_RUNS(db, context, taskIds);
   return new Map(rows.map((row) => [row.run_id, parseRun(row.record)]));
 }
 
@@ -164,36 +180,39 @@ function group<T>(
   return groups;
 }
 
-async function readOwingTaskIds({ reader, ledger }: SqlContext): Promise<readonly string[]> {
+async function readOwingTaskIds(context: SqlContext): Promise<readonly string[]> {
+  const { reader } = context;
   const runs = await reader
     .selectFrom('run')
     .select('task_id')
     .distinct()
-    .where('ledger', '=', ledger)
+    .where(ofLedger(context))
     .where('owed_at', 'is not', null)
     .execute();
   const invocations = await reader
     .selectFrom('invocation')
     .select('task_id')
     .distinct()
-    .where('ledger', '=', ledger)
-    .where('is_owed', '=', 1)
+    .where(ofLedger(context))
+    .where('is_owed', '=', sql.lit(1))
     .execute();
   return [...new Set([...runs, ...invocations].map((row) => row.task_id))]
     .filter((id) => id !== '')
     .sort(compareCodePoints);
 }
 
-async function readTotals(db: Db, ledger: string): Promise<CustodyTotals> {
+async function readTotals(db: Db, context: SqlContext): Promise<CustodyTotals> {
   const head = await db
     .selectFrom('ledger_head')
     .select('seq')
-    .where('ledger', '=', ledger)
+    .where('ledger', '=', context.ledger)
     .executeTakeFirstOrThrow();
   const runs = await db
     .selectFrom('run')
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('ledger', '=', ledger)
+    .where(ofLedger(context))
+    // A text is never less than the empty one: it lets the index by task answer alone.
+    .where('task_id', '>=', '')
     .where('first_seq', '>', 0)
     .executeTakeFirstOrThrow();
   const owed = await db
@@ -203,14 +222,14 @@ async function readTotals(db: Db, ledger: string): Promise<CustodyTotals> {
       fn.sum<number | null>('owes_patch').as('patches'),
       fn.min('owed_at').as('since'),
     ])
-    .where('ledger', '=', ledger)
+    .where(ofLedger(context))
     .where('owed_at', 'is not', null)
     .executeTakeFirstOrThrow();
   const pending = await db
     .selectFrom('invocation')
     .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('requested_at').as('since')])
-    .where('ledger', '=', ledger)
-    .where('is_owed', '=', 1)
+    .where(ofLedger(context))
+    .where('is_owed', '=', sql.lit(1))
     .executeTakeFirstOrThrow();
   const since = [owed.since, pending.since]
     .filter((time): time is string => time !== null)

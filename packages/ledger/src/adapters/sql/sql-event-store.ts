@@ -7,6 +7,7 @@ import { InvalidEventError } from '../../errors.ts';
 import type { NewId } from '../../ports/clock.ts';
 import type { AppendOutcome, EventQuery, EventStore, Head } from '../../ports/event-store.ts';
 import { writeRows } from './bulk-write.ts';
+import { gather } from './gather.ts';
 import { keptQuery, keyedQuery } from './kept-query.ts';
 import { readHead } from './read-head.ts';
 import { toEventRow, toStoredEvent } from './records.ts';
@@ -45,9 +46,11 @@ export async function appendInTransaction(
 ): Promise<readonly AppendOutcome[]> {
   const { db, head } = turn;
   const events = requests.flatMap((request) => request.events);
-  const known = await knownEvents(db, context, events);
-  const fold = await loadFold(db, context, events);
-  const managedFold = managed ?? (await loadManagedFold(db, context, events));
+  const [known, fold, managedFold] = await gather(context.flags, [
+    () => knownEvents(db, context, events),
+    () => loadFold(db, context, events),
+    async () => managed ?? loadManagedFold(db, context, events),
+  ]);
   const plan = planAppend(requests, {
     head,
     recordedAt: new Date(turn.now).toISOString(),
@@ -57,10 +60,12 @@ export async function appendInTransaction(
     newId,
   });
   if (plan.stored.length > 0) {
-    await insertEvents(db, context, plan.stored);
-    await saveFold(db, context, fold);
-    if (managedFold !== null) await saveManagedFold(db, context, managedFold);
-    await moveHead(db, context, plan.stored);
+    await gather(context.flags, [
+      () => insertEvents(db, context, plan.stored),
+      () => saveFold(db, context, fold),
+      async () => managedFold === null || saveManagedFold(db, context, managedFold),
+      () => moveHead(db, context, plan.stored),
+    ]);
     turn.head = { ...head, ...placeOfLast(plan.stored) };
   }
   return plan.outcomes.map((outcome) =>

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { UnplacedEvent } from '../../core/custody-fold.ts';
 import { CustodyFold, foldKeys, projectKeys } from '../../core/custody-fold.ts';
 import { writeRows } from './bulk-write.ts';
+import { gather } from './gather.ts';
 import { keyedQuery } from './kept-query.ts';
 import { isOneOf } from './key-list.ts';
 import { parseRecord, parseRun, toContainmentRow, toInvocationRow, toRunRow } from './records.ts';
@@ -49,18 +50,22 @@ export async function loadFold(
   const fold = new CustodyFold();
   const keys = foldKeys(events);
   const runIds = [...keys.runIds];
-  for (const row of await RUNS(db, context, runIds)) fold.loadRun(parseRun(row.record));
+  const [runs, invocations, evidence, containment] = await gather(context.flags, [
+    () => RUNS(db, context, runIds),
+    () => INVOCATIONS(db, context, [...keys.invocationIds]),
+    // What every task's rows say of the runs: a start can change whose evidence they count in.
+    () => EVIDENCE(db, context, runIds),
+    () => CONTAINMENT(db, context, runIds),
+  ]);
+  for (const row of runs) fold.loadRun(parseRun(row.record));
   const projects = projectKeys(events, fold);
   for (const row of await RUNS_OF_PROJECTS(db, context, [...projects]))
     if (!fold.runs.has(row.run_id)) fold.loadRun(parseRun(row.record));
-  for (const row of await INVOCATIONS(db, context, [...keys.invocationIds]))
-    fold.invocations.set(row.invocation_id, parseRecord(row.record));
-  // What every task's rows say of the runs: a start can change whose evidence they count in.
-  for (const row of await EVIDENCE(db, context, runIds)) fold.loadEvidence(parseRecord(row.record));
+  for (const row of invocations) fold.invocations.set(row.invocation_id, parseRecord(row.record));
+  for (const row of evidence) fold.loadEvidence(parseRecord(row.record));
+  for (const row of containment) fold.containment.set(row.run_id, parseRecord(row.record));
   for (const row of await TASK_FACTS(db, context, ownersIn(fold, keys.taskIds)))
     fold.tasks.set(row.task_id, parseRecord(row.record));
-  for (const row of await CONTAINMENT(db, context, runIds))
-    fold.containment.set(row.run_id, parseRecord(row.record));
   return fold;
 }
 
@@ -76,42 +81,49 @@ function ownersIn(fold: CustodyFold, taskIds: ReadonlySet<string>): readonly str
 export async function saveFold(db: Db, context: SqlContext, fold: CustodyFold): Promise<void> {
   const { ledger } = context;
   const { changed } = fold;
-  await writeRows(db, context, {
-    table: 'run',
-    key: ['run_id'],
-    rows: recordsOf(fold.runs, changed.runs).map((run) => toRunRow(ledger, run)),
-  });
-  await writeRows(db, context, {
-    table: 'invocation',
-    key: ['invocation_id'],
-    rows: recordsOf(fold.invocations, changed.invocations).map((item) => toInvocationRow(ledger, item)),
-  });
-  await writeRows(db, context, {
-    table: 'run_evidence',
-    key: ['task_id', 'run_id'],
-    rows: recordsOf(fold.evidence, changed.evidence).map((item) => ({
-      ledger,
-      task_id: item.task_id,
-      run_id: item.run_id,
-      record: JSON.stringify(item),
-    })),
-  });
-  await writeRows(db, context, {
-    table: 'task_facts',
-    key: ['task_id'],
-    rows: recordsOf(fold.tasks, changed.tasks).map((item) => ({
-      ledger,
-      task_id: item.task_id,
-      last_seq: item.last_seq,
-      record: JSON.stringify(item),
-    })),
-  });
-  await writeRows(db, context, {
-    table: 'containment',
-    key: ['run_id'],
-    rows: recordsOf(fold.containment, changed.containment).map((item) => toContainmentRow(ledger, item)),
-  });
-  await markRows(db, context, [...changed.tasks]);
+  await gather(context.flags, [
+    () =>
+      writeRows(db, context, {
+        table: 'run',
+        key: ['run_id'],
+        rows: recordsOf(fold.runs, changed.runs).map((run) => toRunRow(ledger, run)),
+      }),
+    () =>
+      writeRows(db, context, {
+        table: 'invocation',
+        key: ['invocation_id'],
+        rows: recordsOf(fold.invocations, changed.invocations).map((item) => toInvocationRow(ledger, item)),
+      }),
+    () =>
+      writeRows(db, context, {
+        table: 'run_evidence',
+        key: ['task_id', 'run_id'],
+        rows: recordsOf(fold.evidence, changed.evidence).map((item) => ({
+          ledger,
+          task_id: item.task_id,
+          run_id: item.run_id,
+          record: JSON.stringify(item),
+        })),
+      }),
+    () =>
+      writeRows(db, context, {
+        table: 'task_facts',
+        key: ['task_id'],
+        rows: recordsOf(fold.tasks, changed.tasks).map((item) => ({
+          ledger,
+          task_id: item.task_id,
+          last_seq: item.last_seq,
+          record: JSON.stringify(item),
+        })),
+      }),
+    () =>
+      writeRows(db, context, {
+        table: 'containment',
+        key: ['run_id'],
+        rows: recordsOf(fold.containment, changed.containment).map((item) => toContainmentRow(ledger, item)),
+      }),
+    () => markRows(db, context, [...changed.tasks]),
+  ]);
 }
 
 const CONFIRMED_ROWS = keyedQuery((db, isKey) =>

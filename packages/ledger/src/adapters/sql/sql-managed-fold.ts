@@ -1,9 +1,11 @@
+import { sql } from 'kysely';
 import type { UnplacedEvent } from '../../core/custody-fold.ts';
 import { ManagedFold, managedKeys } from '../../core/managed/managed-fold.ts';
 import { managedRow, splitManagedRow } from '../../core/managed/managed-row.ts';
-import type { ManagedTask } from '../../core/managed/managed-task.ts';
+import type { Lease, ManagedTask } from '../../core/managed/managed-task.ts';
 import { isTerminalStatus, joinRow } from '../../core/task-row.ts';
-import { isOneOf } from './key-list.ts';
+import { gather } from './gather.ts';
+import { keptQuery, keyedQuery } from './kept-query.ts';
 import { toLease, toLeaseRow, toManagedTaskRow, toSubmission, toSubmissionRow } from './managed-records.ts';
 import { parseRecord } from './records.ts';
 import { loadQuestions, saveQuestions } from './sql-questions.ts';
@@ -18,12 +20,30 @@ export async function loadManagedFold(
   const keys = managedKeys(events);
   if (keys === null) return null;
   const fold = new ManagedFold();
-  await loadTasks(db, context, { fold, taskIds: keys.taskIds });
-  await loadLeases(db, context, { fold, taskIds: keys.taskIds });
-  await loadSubmissions(db, context, { fold, keys: keys.submissionKeys });
-  await loadQuestions(db, context, { fold, questionIds: keys.questionIds });
+  await gather(context.flags, [
+    () => loadTasks(db, context, { fold, taskIds: keys.taskIds }),
+    () => loadLeases(db, context, { fold, taskIds: keys.taskIds }),
+    () => loadSubmissions(db, context, { fold, keys: keys.submissionKeys }),
+    () => loadQuestions(db, context, { fold, questionIds: keys.questionIds }),
+  ]);
   return fold;
 }
+
+const TASKS = keyedQuery((db, isKey) =>
+  db
+    .selectFrom('managed_task')
+    .select(['task_id', 'record'])
+    .where('ledger', '=', '')
+    .where(isKey('task_id')),
+);
+
+const LEASES = keyedQuery((db, isKey) =>
+  db.selectFrom('lease').selectAll().where('ledger', '=', '').where(isKey('task_id')),
+);
+
+const SUBMISSIONS = keyedQuery((db, isKey) =>
+  db.selectFrom('submission').selectAll().where('ledger', '=', '').where(isKey('idempotency_key')),
+);
 
 /** Loads the tasks that are not in the fold yet. */
 export async function loadTasks(
@@ -32,14 +52,8 @@ export async function loadTasks(
   { fold, taskIds }: { fold: ManagedFold; taskIds: readonly string[] },
 ): Promise<void> {
   const missing = taskIds.filter((id) => !fold.tasks.has(id));
-  if (missing.length === 0) return;
-  const rows = await db
-    .selectFrom('managed_task')
-    .select(['task_id', 'record'])
-    .where('ledger', '=', context.ledger)
-    .where(isOneOf('task_id', missing, context.flags))
-    .execute();
-  for (const row of rows) fold.tasks.set(row.task_id, parseRecord<ManagedTask>(row.record));
+  for (const row of await TASKS(db, context, missing))
+    fold.tasks.set(row.task_id, parseRecord<ManagedTask>(row.record));
 }
 
 /** Loads leases of tasks. */
@@ -48,14 +62,7 @@ export async function loadLeases(
   context: SqlContext,
   { fold, taskIds }: { fold: ManagedFold; taskIds: readonly string[] },
 ): Promise<void> {
-  if (taskIds.length === 0) return;
-  const rows = await db
-    .selectFrom('lease')
-    .selectAll()
-    .where('ledger', '=', context.ledger)
-    .where(isOneOf('task_id', taskIds, context.flags))
-    .execute();
-  for (const row of rows) fold.leases.set(row.task_id, toLease(row));
+  for (const row of await LEASES(db, context, taskIds)) fold.leases.set(row.task_id, toLease(row));
 }
 
 /** Loads what was submitted under keys. */
@@ -64,31 +71,48 @@ export async function loadSubmissions(
   context: SqlContext,
   { fold, keys }: { fold: ManagedFold; keys: readonly string[] },
 ): Promise<void> {
-  if (keys.length === 0) return;
-  const rows = await db
-    .selectFrom('submission')
-    .selectAll()
-    .where('ledger', '=', context.ledger)
-    .where(isOneOf('idempotency_key', keys, context.flags))
-    .execute();
-  for (const row of rows) fold.submissions.set(row.idempotency_key, toSubmission(row));
+  for (const row of await SUBMISSIONS(db, context, keys))
+    fold.submissions.set(row.idempotency_key, toSubmission(row));
 }
 
 /** Writes back what the fold changed, the rows of its tasks with it. */
 export async function saveManagedFold(db: Db, context: SqlContext, fold: ManagedFold): Promise<void> {
-  for (const id of fold.changed.tasks) {
-    const task = fold.tasks.get(id);
-    if (task !== undefined) await saveTask(db, context, task);
-  }
-  await saveLeases(db, context, fold);
-  for (const key of fold.changed.submissions) {
-    const item = fold.submissions.get(key);
-    if (item !== undefined)
-      await db.insertInto('submission').values(toSubmissionRow(context.ledger, item)).execute();
-  }
-  await saveQuestions(db, context, fold);
+  const tasks = [...fold.changed.tasks].flatMap((id) => fold.tasks.get(id) ?? []);
+  const submissions = [...fold.changed.submissions].flatMap((key) => fold.submissions.get(key) ?? []);
+  await gather(context.flags, [
+    ...tasks.map((task) => () => saveTask(db, context, task)),
+    () => saveLeases(db, context, fold),
+    ...submissions.map(
+      (item) => () => db.insertInto('submission').values(toSubmissionRow(context.ledger, item)).execute(),
+    ),
+    () => saveQuestions(db, context, fold),
+  ]);
   fold.clearChanged();
 }
+
+/** Any lease: a kept query is built with one, and bound with the values of another in the same order. */
+const SOME_LEASE: Lease = {
+  task_id: '',
+  run_id: '',
+  fence: 0,
+  holder: '',
+  ttl_ms: 0,
+  open: true,
+  started_at_ms: 0,
+  expires_at_ms: 0,
+  heartbeat_at_ms: null,
+  process: null,
+};
+
+const UPDATE_LEASE = keptQuery((db) => {
+  const { ledger, task_id, ...values } = toLeaseRow('', SOME_LEASE);
+  return db
+    .updateTable('lease')
+    .set(values)
+    .where('ledger', '=', ledger)
+    .where('task_id', '=', task_id)
+    .returning('task_id');
+});
 
 /** Writes back the leases that changed, also those that only a sign of life changed. */
 export async function saveLeases(db: Db, { ledger }: SqlContext, fold: ManagedFold): Promise<void> {
@@ -96,13 +120,8 @@ export async function saveLeases(db: Db, { ledger }: SqlContext, fold: ManagedFo
     const lease = fold.leases.get(id);
     if (lease === undefined) continue;
     const { ledger: _ledger, task_id: _taskId, ...values } = toLeaseRow(ledger, lease);
-    const { numUpdatedRows } = await db
-      .updateTable('lease')
-      .set(values)
-      .where('ledger', '=', ledger)
-      .where('task_id', '=', id)
-      .executeTakeFirst();
-    if (numUpdatedRows === 0n)
+    const updated = await UPDATE_LEASE(db, [...Object.values(values), ledger, id]);
+    if (updated.length === 0)
       await db
         .insertInto('lease')
         .values({ ledger, task_id: id, ...values })
@@ -111,52 +130,84 @@ export async function saveLeases(db: Db, { ledger }: SqlContext, fold: ManagedFo
   fold.changed.leases.clear();
 }
 
+const PUT_TASK = keptQuery((db) =>
+  db
+    .insertInto('managed_task')
+    .values({ ledger: '', task_id: '', status: '', priority: 0, created_seq: 0, record: '' })
+    .onConflict((conflict) =>
+      conflict.columns(['ledger', 'task_id']).doUpdateSet(({ ref }) => ({
+        status: ref('excluded.status'),
+        record: ref('excluded.record'),
+      })),
+    ),
+);
+
 async function saveTask(db: Db, context: SqlContext, task: ManagedTask): Promise<void> {
   const { ledger } = context;
-  const { status, record } = toManagedTaskRow(ledger, task);
-  await db
-    .insertInto('managed_task')
-    .values(toManagedTaskRow(ledger, task))
-    .onConflict((conflict) => conflict.columns(['ledger', 'task_id']).doUpdateSet({ status, record }))
-    .execute();
-  if (task.parents.length > 0) {
-    await db
-      .insertInto('task_link')
-      .values(task.parents.map((parent_id) => ({ ledger, parent_id, child_id: task.task_id })))
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-  }
-  await saveRow(db, ledger, task);
+  await gather(context.flags, [
+    () => PUT_TASK(db, Object.values(toManagedTaskRow(ledger, task))),
+    () => saveLinks(db, ledger, task),
+    () => saveRow(db, ledger, task),
+  ]);
 }
+
+async function saveLinks(db: Db, ledger: string, task: ManagedTask): Promise<void> {
+  if (task.parents.length === 0) return;
+  await db
+    .insertInto('task_link')
+    .values(task.parents.map((parent_id) => ({ ledger, parent_id, child_id: task.task_id })))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+const ROW = keptQuery((db) =>
+  db
+    .selectFrom('task_row')
+    .select(['version', 'frozen', 'added', 'live', 'is_terminal'])
+    .where('ledger', '=', '')
+    .where('task_id', '=', ''),
+);
+
+const UPDATE_ROW = keptQuery((db) =>
+  db
+    .updateTable('task_row')
+    .set({
+      version: 0,
+      status: '',
+      is_terminal: 0,
+      needs_check: sql.lit(1),
+      frozen: '',
+      added: '',
+      live: '',
+    })
+    .where('ledger', '=', '')
+    .where('task_id', '=', ''),
+);
 
 /** A managed task's row is written by its events only, in their transaction. */
 async function saveRow(db: Db, ledger: string, task: ManagedTask): Promise<void> {
-  const stored = await db
-    .selectFrom('task_row')
-    .select(['version', 'frozen', 'added', 'live', 'is_terminal'])
-    .where('ledger', '=', ledger)
-    .where('task_id', '=', task.task_id)
-    .executeTakeFirst();
+  const [stored] = await ROW(db, [ledger, task.task_id]);
   const row = managedRow(stored === undefined ? null : joinRow(stored, task.task_id), task);
   if (row === null) return;
+  const { status } = row;
+  const isTerminal = Number(isTerminalStatus(status));
   const parts = splitManagedRow(row, stored?.is_terminal === 1 ? stored : null);
-  const values = {
-    status: row.status,
-    is_terminal: Number(isTerminalStatus(row.status)),
-    needs_check: 1,
-    ...parts,
-  };
-  if (stored === undefined) {
-    await db
-      .insertInto('task_row')
-      .values({ ledger, task_id: task.task_id, version: 1, ...values })
-      .execute();
-  } else {
-    await db
-      .updateTable('task_row')
-      .set({ version: stored.version + 1, ...values })
-      .where('ledger', '=', ledger)
-      .where('task_id', '=', task.task_id)
-      .execute();
+  if (stored !== undefined) {
+    const { frozen, added, live } = parts;
+    const values = [stored.version + 1, status, isTerminal, frozen, added, live];
+    await UPDATE_ROW(db, [...values, ledger, task.task_id]);
+    return;
   }
+  await db
+    .insertInto('task_row')
+    .values({
+      ledger,
+      task_id: task.task_id,
+      version: 1,
+      status,
+      is_terminal: isTerminal,
+      needs_check: 1,
+      ...parts,
+    })
+    .execute();
 }

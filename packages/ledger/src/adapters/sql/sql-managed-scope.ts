@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { JsonObject } from '../../core/json.ts';
 import { loadedScope } from '../../core/managed/loaded-scope.ts';
 import { ManagedFold } from '../../core/managed/managed-fold.ts';
@@ -5,6 +6,8 @@ import type { ManagedScope, ManagedSettings, ScopeRequest } from '../../core/man
 import { parseSettings, SETTINGS_DOCUMENT } from '../../core/managed/settings.ts';
 import type { TaskCustody } from '../../core/obligations.ts';
 import type { RecordedEvent } from '../../core/recorded-event.ts';
+import { gather } from './gather.ts';
+import { keptQuery, keyedQuery } from './kept-query.ts';
 import { isOneOf } from './key-list.ts';
 import { parseRecord } from './records.ts';
 import { readTaskCustodies } from './sql-custody-reader.ts';
@@ -29,28 +32,31 @@ export async function loadScope(
   { request, now }: { readonly request: ScopeRequest; readonly now: number },
 ): Promise<SqlScope> {
   const fold = new ManagedFold();
-  const runOwner = request.runId === undefined ? null : await ownerOf(db, context.ledger, request.runId);
-  const candidates =
-    request.claimableBy === undefined
-      ? []
-      : await candidatesFor(db, context, { holder: request.claimableBy, now });
-  const asker =
-    request.questionId === undefined
-      ? null
-      : await loadQuestion(db, context, { fold, questionId: request.questionId });
-  const knownEvent = request.eventId === undefined ? null : await eventOf(db, context, request.eventId);
+  const [runOwner, candidates, asker, knownEvent, settings] = await gather(context.flags, [
+    async () => (request.runId === undefined ? null : ownerOf(db, context.ledger, request.runId)),
+    async () =>
+      request.claimableBy === undefined
+        ? []
+        : candidatesFor(db, context, { holder: request.claimableBy, now }),
+    async () =>
+      request.questionId === undefined
+        ? null
+        : loadQuestion(db, context, { fold, questionId: request.questionId }),
+    async () => (request.eventId === undefined ? null : eventOf(db, context, request.eventId)),
+    () => loadSettings(db, context.ledger),
+  ]);
   const owners = [runOwner, asker, knownEvent?.['task_id']].filter((id) => typeof id === 'string');
   const named = [...new Set([...request.taskIds, ...owners, ...candidates])];
-  await loadTasks(db, context, { fold, taskIds: named });
-  await loadParents(db, context, { fold, allGenerations: request.ancestors === true });
-  const children =
-    request.children === true
-      ? await loadChildren(db, context, { fold, taskIds: named })
-      : new Map<string, string[]>();
-  await loadLeases(db, context, { fold, taskIds: named });
-  await loadOwedQuestions(db, context, { fold, taskIds: named });
-  if (request.idempotencyKey !== undefined)
-    await loadSubmissions(db, context, { fold, keys: [request.idempotencyKey] });
+  const [children, rows, custodies] = await gather(context.flags, [
+    () => loadFamily(db, context, { fold, request, named }),
+    async () => (request.rows === true ? existingRows(db, context, request.taskIds) : new Set<string>()),
+    async () =>
+      request.evidence === true ? readTaskCustodies(db, context, named) : new Map<string, TaskCustody>(),
+    () => loadLeases(db, context, { fold, taskIds: named }),
+    async () =>
+      request.idempotencyKey === undefined ||
+      loadSubmissions(db, context, { fold, keys: [request.idempotencyKey] }),
+  ]);
   const scope = loadedScope({
     now,
     fold,
@@ -58,50 +64,69 @@ export async function loadScope(
     knownEvent,
     candidates,
     children,
-    settings: await loadSettings(db, context.ledger),
-    rows: request.rows === true ? await existingRows(db, context, request.taskIds) : new Set(),
-    custodies:
-      request.evidence === true
-        ? await readTaskCustodies(db, context, named)
-        : new Map<string, TaskCustody>(),
+    settings,
+    rows,
+    custodies,
   });
   return { scope, fold };
+}
+
+/** The named tasks with those that they wait for or that wait for them, and what they have asked. */
+async function loadFamily(
+  db: Db,
+  context: SqlContext,
+  {
+    fold,
+    request,
+    named,
+  }: { readonly fold: ManagedFold; readonly request: ScopeRequest; readonly named: readonly string[] },
+): Promise<Map<string, string[]>> {
+  await loadTasks(db, context, { fold, taskIds: named });
+  await loadParents(db, context, { fold, allGenerations: request.ancestors === true });
+  const children =
+    request.children === true
+      ? await loadChildren(db, context, { fold, taskIds: named })
+      : new Map<string, string[]>();
+  await loadOwedQuestions(db, context, { fold, taskIds: named });
+  return children;
 }
 
 async function eventOf(db: Db, context: SqlContext, id: string): Promise<RecordedEvent | null> {
   return (await knownEvents(db, context, [{ id }])).get(id) ?? null;
 }
 
+const OWNER = keptQuery((db) =>
+  db.selectFrom('run').select(['task_id', 'first_seq']).where('ledger', '=', '').where('run_id', '=', ''),
+);
+
 async function ownerOf(db: Db, ledger: string, runId: string): Promise<string | null> {
-  const row = await db
-    .selectFrom('run')
-    .select(['task_id', 'first_seq'])
-    .where('ledger', '=', ledger)
-    .where('run_id', '=', runId)
-    .executeTakeFirst();
+  const [row] = await OWNER(db, [ledger, runId]);
   return row === undefined || row.first_seq === 0 || row.task_id === '' ? null : row.task_id;
 }
+
+const READY = keptQuery((db) =>
+  db
+    .selectFrom('managed_task')
+    .select('task_id')
+    .where('ledger', '=', '')
+    .where('status', '=', sql.lit('ready'))
+    .orderBy('priority', 'desc')
+    .orderBy('created_seq')
+    .limit(sql.lit(1)),
+);
 
 async function candidatesFor(
   db: Db,
   { ledger }: SqlContext,
   { holder, now }: { readonly holder: string; readonly now: number },
 ): Promise<readonly string[]> {
-  const ready = await db
-    .selectFrom('managed_task')
-    .select('task_id')
-    .where('ledger', '=', ledger)
-    .where('status', '=', 'ready')
-    .orderBy('priority', 'desc')
-    .orderBy('created_seq')
-    .limit(1)
-    .executeTakeFirst();
+  const [ready] = await READY(db, [ledger]);
   if (ready !== undefined) return [ready.task_id];
   const gone = await db
     .selectFrom('lease')
     .select('task_id')
     .where('ledger', '=', ledger)
-    .where('is_open', '=', 1)
+    .where('is_open', '=', sql.lit(1))
     .where('process', 'is', null)
     .where(({ or, eb }) => or([eb('expires_at_ms', '<', now), eb('holder', '=', holder)]))
     .orderBy('expires_at_ms')
@@ -128,18 +153,21 @@ async function loadParents(
   }
 }
 
+const CHILDREN = keyedQuery((db, isKey) =>
+  db
+    .selectFrom('task_link')
+    .select(['parent_id', 'child_id'])
+    .where('ledger', '=', '')
+    .where(isKey('parent_id'))
+    .orderBy('child_id'),
+);
+
 async function loadChildren(
   db: Db,
   context: SqlContext,
   { fold, taskIds }: { readonly fold: ManagedFold; readonly taskIds: readonly string[] },
 ): Promise<Map<string, string[]>> {
-  const links = await db
-    .selectFrom('task_link')
-    .select(['parent_id', 'child_id'])
-    .where('ledger', '=', context.ledger)
-    .where(isOneOf('parent_id', taskIds, context.flags))
-    .orderBy('child_id')
-    .execute();
+  const links = await CHILDREN(db, context, taskIds);
   const children = new Map<string, string[]>();
   for (const link of links)
     children.set(link.parent_id, [...(children.get(link.parent_id) ?? []), link.child_id]);
@@ -148,13 +176,12 @@ async function loadChildren(
   return children;
 }
 
+const DOCUMENT = keptQuery((db) =>
+  db.selectFrom('state_document').select('document').where('ledger', '=', '').where('name', '=', ''),
+);
+
 async function loadSettings(db: Db, ledger: string): Promise<ManagedSettings> {
-  const row = await db
-    .selectFrom('state_document')
-    .select('document')
-    .where('ledger', '=', ledger)
-    .where('name', '=', SETTINGS_DOCUMENT)
-    .executeTakeFirst();
+  const [row] = await DOCUMENT(db, [ledger, SETTINGS_DOCUMENT]);
   return parseSettings(row === undefined ? null : parseRecord<JsonObject>(row.document));
 }
 

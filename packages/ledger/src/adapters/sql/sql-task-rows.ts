@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { compareCodePoints } from '../../core/json.ts';
 import { MANAGED_KEYS } from '../../core/managed/managed-row.ts';
 import { MANAGED_MARK } from '../../core/managed/row-document.ts';
@@ -10,7 +11,7 @@ import {
   splitRow,
   withLiveFields,
 } from '../../core/task-row.ts';
-import { InvalidEventError, StaleEpochError } from '../../errors.ts';
+import { BusyError, InvalidEventError, StaleEpochError } from '../../errors.ts';
 import type { NewId } from '../../ports/clock.ts';
 import type {
   ConfirmedRow,
@@ -39,8 +40,8 @@ export function sqlTaskRows(context: WritableContext, newId: NewId): OwnTaskRows
         .selectFrom('task_row')
         .select('task_id')
         .where('ledger', '=', ledger)
-        .where('needs_check', '=', 1)
-        .where('is_terminal', '=', 1)
+        .where('needs_check', '=', sql.lit(1))
+        .where('is_terminal', '=', sql.lit(1))
         .orderBy('task_id')
         .execute();
       return rows.map((row) => row.task_id).sort(compareCodePoints);
@@ -112,8 +113,12 @@ async function updateRows(
     return await inWriteTransaction(context, (turn) => updateAll(turn, context, { newId, updates }));
   } catch (error) {
     if (error instanceof StaleEpochError) throw error;
-    if (updates.length === 1)
-      return [{ outcome: 'failed', error: error instanceof Error ? error : new Error(String(error)) }];
+    // One by one would take as many times as long where the store is busy.
+    if (updates.length === 1 || error instanceof BusyError)
+      return updates.map(() => ({
+        outcome: 'failed',
+        error: error instanceof Error ? error : new Error(String(error)),
+      }));
     const results: RowUpdateResult[] = [];
     for (const update of updates) results.push(...(await updateRows(context, newId, [update])));
     return results;

@@ -117,6 +117,8 @@ export interface SqlDialectFlags {
   readonly keyList: 'json_each' | 'any_array';
   /** Whether the keys of the tables that follow from the log begin with the ledger. */
   readonly ledgers: LedgersOfDatabase;
+  /** Whether a connection takes statements while earlier ones are not answered yet. @default 'in_turn' */
+  readonly statements?: 'in_turn' | 'sent_ahead';
   /** Where a table is, as a statement that is written by hand names it. @default its own name */
   readonly placeOf?: (table: keyof Tables) => string;
 }

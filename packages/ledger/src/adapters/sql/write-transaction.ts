@@ -39,7 +39,7 @@ export interface WriteTurn {
 }
 
 /** What an attempt had put into the log before its commit, and what it would have answered. */
-interface Uncertain<T> {
+interface Written<T> {
   readonly head: Head;
   readonly answer: T;
 }
@@ -57,21 +57,21 @@ export async function inWriteTransaction<T>(
   { writer, ledger, session }: WritableContext,
   work: (turn: WriteTurn) => Promise<T>,
 ): Promise<T> {
-  let uncertain: Uncertain<T> | null = null;
+  const last: { written: Written<T> | null } = { written: null };
   const answer = await session.attempt(() =>
     writer.transaction().execute(async (db) => {
       const { head, now } = await session.lockHead(db, ledger);
-      if (uncertain !== null && (await isInLog(db, ledger, uncertain.head))) return uncertain.answer;
-      uncertain = null;
+      if (last.written !== null && (await isInLog(db, ledger, last.written.head))) return last.written.answer;
+      last.written = null;
       if (session.epoch !== null && session.epoch !== head.epoch)
         throw new StaleEpochError(session.epoch, head.epoch);
       const turn = { db, head, now };
       const done = await work(turn);
-      if (turn.head.seq > head.seq) uncertain = { head: turn.head, answer: done };
+      if (turn.head.seq > head.seq) last.written = { head: turn.head, answer: done };
       return done;
     }),
   );
-  if (uncertain !== null) session.committed();
+  if (last.written !== null) session.committed();
   return answer;
 }
 
