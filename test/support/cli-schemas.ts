@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FAILOVER_CLI_SCHEMAS } from './cli-failover-schemas.ts';
 import { MANAGED_CLI_SCHEMAS, RUN_FIELDS, SETTINGS_SCHEMA } from './cli-managed-schemas.ts';
+import { SIMULATE_SCHEMAS } from './cli-simulate-schema.ts';
 
 // What `--json` prints, command by command. The schemas are strict: a field that nobody documented is a fault, and
 // docs/cli-json.md is held against them field by field.
@@ -257,9 +258,7 @@ export const CLI_SCHEMAS = {
         after: anyObject,
       }),
     ),
-    would_change: z
-      .strictObject({ before: anyObject, after: anyObject, because: z.array(seq) })
-      .nullable(),
+    would_change: z.strictObject({ before: anyObject, after: anyObject, because: z.array(seq) }).nullable(),
   }),
   handoff: z.strictObject({
     delegated_custody: z
@@ -380,6 +379,7 @@ export const CLI_SCHEMAS = {
 
   ...FAILOVER_CLI_SCHEMAS,
   ...MANAGED_CLI_SCHEMAS,
+  ...SIMULATE_SCHEMAS,
 } as const satisfies Record<string, z.ZodType>;
 
 /** What goes wrong, exit codes 2, 3 and 4. Facts stand beside these three. */

@@ -10,6 +10,7 @@ import { defineLookCommands } from './definitions/look-commands.ts';
 import { defineQuestionCommands } from './definitions/question-commands.ts';
 import { defineRunCommands } from './definitions/run-commands.ts';
 import { defineServingCommands } from './definitions/serving-commands.ts';
+import { defineSimulateCommand } from './definitions/simulate-command.ts';
 import { defineTaskCommands } from './definitions/task-commands.ts';
 
 /** The store when neither `-s` nor `CUSTODY_STORE` names one. */
@@ -53,6 +54,7 @@ export function createProgram({ version, run, writeOut, writeErr, columns }: Pro
     .addHelpText('after', AFTER_HELP);
   defineJobCommands(program, run);
   defineLookCommands(program, run);
+  defineSimulateCommand(program, run);
   defineEventCommands(program, run);
   defineTaskCommands(program, run);
   defineRunCommands(program, run);

@@ -1,8 +1,8 @@
 export type { FaultName } from './figures.ts';
 export { FAULTS, Figures } from './figures.ts';
-export type { PlaceKind } from './open-place.ts';
 export { openPlace } from './open-place.ts';
 export type { Oracle, Replay, ReplayedTask } from './oracle.ts';
+export type { PlaceKind } from './place-kinds.ts';
 export type { SeedOptions, SeedResult } from './play-seed.ts';
 export { failureText, playSeed } from './play-seed.ts';
 export type { PromiseName } from './promise-broken.ts';

@@ -5,12 +5,7 @@ import type { NewId } from '@custody/ledger';
 import { jsonlWorld } from './jsonl-place.ts';
 import type { Place } from './place.ts';
 import { memoryWorld, sqliteWorld } from './place.ts';
-
-/** The stores that a world may stand on. */
-export const PLACE_KINDS = ['memory', 'sqlite', 'jsonl'] as const;
-
-/** One of {@link PLACE_KINDS}. */
-export type PlaceKind = (typeof PLACE_KINDS)[number];
+import type { PlaceKind } from './place-kinds.ts';
 
 /** An empty place of a kind; on disk, in a temporary directory that goes with it. */
 export function openPlace(kind: PlaceKind, newId: NewId): Place {

@@ -1,8 +1,8 @@
 import type { Minimized } from './minimize.ts';
 import { minimize } from './minimize.ts';
-import type { PlaceKind } from './open-place.ts';
 import { openPlace } from './open-place.ts';
 import type { Oracle } from './oracle.ts';
+import type { PlaceKind } from './place-kinds.ts';
 import type { Failure, SimulationResult } from './simulate.ts';
 import { simulate } from './simulate.ts';
 import type { Step } from './step.ts';

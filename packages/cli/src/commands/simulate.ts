@@ -1,0 +1,71 @@
+import type { CommandContext } from '../command-context.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { EXIT } from '../exit-code.ts';
+import { startProgress } from '../output/progress.ts';
+import { printReport } from '../output/report.ts';
+import { simulationText } from '../output/simulation-text.ts';
+import type { PlaceKind } from '../simulation/place-kinds.ts';
+import type { SeedResult } from '../simulation/play-seed.ts';
+import { repeatCommand } from '../simulation/play-seed.ts';
+
+/** Options of `simulate`. */
+export interface SimulateOptions {
+  readonly seed?: number | undefined;
+  readonly steps?: number | undefined;
+  readonly on?: PlaceKind | undefined;
+}
+
+/** What a simulation came to, as it is printed. */
+export interface SimulationReport {
+  readonly seed: number;
+  readonly steps: number;
+  readonly on: PlaceKind;
+  /** False if a promise broke. */
+  readonly ok: boolean;
+  /** The same seed, steps and store give the same hash. */
+  readonly trace_hash: string;
+  readonly faults: readonly { readonly fault: string; readonly count: number }[];
+  readonly checks: readonly { readonly promise: string; readonly count: number }[];
+  readonly failure: {
+    readonly promise: string;
+    readonly step: number;
+    readonly message: string;
+    /** The shortest history that was found to fail the same way, a line a step. */
+    readonly history: readonly string[];
+  } | null;
+  readonly repeat: string;
+}
+
+const DEFAULTS = { seed: 1, steps: 200, on: 'memory' } as const;
+
+/** Plays an invented history with faults against a ledger of its own, and checks what custody promises after each step. */
+export async function simulate(context: CommandContext, options: SimulateOptions): Promise<ExitCode> {
+  const { playSeed } = await import('../simulation/play-seed.ts');
+  const { FAULTS } = await import('../simulation/figures.ts');
+  const { PROMISES } = await import('../simulation/promise-broken.ts');
+  const asked = {
+    seed: options.seed ?? DEFAULTS.seed,
+    steps: options.steps ?? DEFAULTS.steps,
+    on: options.on ?? DEFAULTS.on,
+  };
+  const progress = startProgress(context.err, context.now);
+  progress.show(`seed ${asked.seed}: playing ${asked.steps} steps`);
+  const result = await playSeed(asked);
+  progress.end();
+  const report: SimulationReport = {
+    ...asked,
+    ok: result.failure === null,
+    trace_hash: result.hash,
+    faults: FAULTS.map((fault) => ({ fault, count: result.figures.faults.get(fault) ?? 0 })),
+    checks: PROMISES.map((promise) => ({ promise, count: result.figures.checks.get(promise) ?? 0 })),
+    failure: failureOf(result),
+    repeat: repeatCommand(asked),
+  };
+  await printReport(context, report, () => simulationText(report, context));
+  return report.ok ? EXIT.done : EXIT.refused;
+}
+
+function failureOf({ failure, shortest }: SeedResult): SimulationReport['failure'] {
+  if (failure === null) return null;
+  return { ...failure, history: shortest?.result.trace ?? [] };
+}
