@@ -37,7 +37,8 @@ export async function verify(
 function humanReport(report: VerifyReport, { paint }: CommandContext): string {
   const verdict = report.ok ? paint.green('ok') : paint.red('NOT OK');
   return [
-    `${verdict}: ${report.events} events, head ${report.head_seq}:${report.head_hash}`,
+    `${verdict}: ${report.events} events${report.ok ? ', nothing lost or edited' : ''}`,
+    `head ${report.head_seq}:${report.head_hash}`,
     ...report.problems.map((problem) => `${paint.red('problem')} ${problemText(problem)}`),
     ...report.notes.map((note) => `${paint.yellow('note')} ${problemText(note)}`),
   ].join('\n');

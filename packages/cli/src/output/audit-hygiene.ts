@@ -79,9 +79,10 @@ function passLines(
     return isJsonObject(pass) ? [`last ${name}${forText(String(pass['at']), at)} ago`] : [];
   });
   const told = ran.length === 0 ? 'no pass has run yet' : ran.join(', ');
-  return wrapText(`${lag} events that no sweep has looked at; ${told}`, out.columns).map((line) =>
-    paint.dim(line),
-  );
+  return wrapText(
+    `${lag} ${lag === 1 ? 'event' : 'events'} that no sweep has looked at; ${told}`,
+    out.columns,
+  ).map((line) => paint.dim(line));
 }
 
 /** ` for 3m` up to the moment of the view; empty when one of both is no time. */
