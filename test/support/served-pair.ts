@@ -43,6 +43,7 @@ interface NodeOptions {
   readonly port?: number;
   /** Another state folder than the one that all share, as on a host that sees none of it. */
   readonly folder?: string;
+  readonly more?: readonly string[];
   /** Settings of its process, beside those of the tests. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -68,7 +69,7 @@ export async function servedLedger(store?: string): Promise<ServedLedger> {
         bench.dir,
         [
           ...withStore(['serve', '--listen', `127.0.0.1:${options.port ?? 0}`, '--node', name]),
-          ...['--state', options.folder ?? folder],
+          ...['--state', options.folder ?? folder, ...(options.more ?? [])],
         ],
         options.env,
       ),

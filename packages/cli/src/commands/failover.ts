@@ -1,5 +1,6 @@
+import { openLedger, parseStoreUrl } from '@custody/ledger';
 import type { CommandContext } from '../command-context.ts';
-import { usageError } from '../errors.ts';
+import { CliError, usageError } from '../errors.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
 import type { FailoverInput } from '../failover/failover-input.ts';
@@ -8,7 +9,6 @@ import type { FailoverRefusal } from '../failover/preflight.ts';
 import type { FailoverTools } from '../failover/promote.ts';
 import { failoverStatus, promote } from '../failover/promote.ts';
 import { readWriteToken } from '../failover/write-token.ts';
-import { checkManaged } from '../open-managed.ts';
 import { failoverText } from '../output/failover-text.ts';
 import { printRefusal, printReport, remark } from '../output/report.ts';
 import { checkStateFolder } from '../server/open-served.ts';
@@ -63,9 +63,8 @@ async function printFailoverRefusal(context: CommandContext, refusal: FailoverRe
 
 async function toolsFor(context: CommandContext, options: FailoverPromoteOptions): Promise<FailoverTools> {
   const input = inputFrom(options);
-  await checkManaged(context, {});
+  checkStore(context.storeUrl);
   await checkStateFolder(options.state);
-  const { openLedger } = await import('@custody/ledger');
   return {
     input,
     consent: { markFailed: options.markFailed ?? false, forceFence: options.forceFence ?? false },
@@ -74,6 +73,16 @@ async function toolsFor(context: CommandContext, options: FailoverPromoteOptions
     now: context.now,
     tell: (step, text) => remark(context, `${step}: ${text}`),
   };
+}
+
+/** The epoch is raised where the data is, so nobody who only passes requests on can do it. */
+function checkStore(storeUrl: string): void {
+  const { kind } = parseStoreUrl(storeUrl);
+  if (kind === 'sqlite' || kind === 'postgres') return;
+  throw new CliError('not_supported', `a ${kind} store can't be failed over`, {
+    hint: 'Give the SQLite or PostgreSQL store that the nodes serve, as they have it.',
+    facts: { store: storeUrl },
+  });
 }
 
 function inputFrom(options: FailoverOptions): FailoverInput {
