@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type { JsonObject } from '../../core/json.ts';
 import type { LeaderStore, Leadership } from '../../ports/leader-store.ts';
 import type { SettleScan, SettleScanResult, StateStore } from '../../ports/settle-scan.ts';
+import { ofLedger } from './of-ledger.ts';
 import { readHead } from './read-head.ts';
 import type { Db, SqlContext } from './tables.ts';
 import type { WritableContext } from './write-transaction.ts';
@@ -16,7 +18,8 @@ export function sqlSettleScan(context: SqlContext): SettleScan {
   };
 }
 
-async function scan(db: Db, { ledger }: SqlContext, position: JsonObject | null): Promise<SettleScanResult> {
+async function scan(db: Db, context: SqlContext, position: JsonObject | null): Promise<SettleScanResult> {
+  const { ledger } = context;
   const head = await readHead(db, ledger);
   const after = await validPosition(db, { ledger, incarnation: head.incarnation, position });
   if (after === head.seq && position !== null)
@@ -24,9 +27,9 @@ async function scan(db: Db, { ledger }: SqlContext, position: JsonObject | null)
   const rows = await db
     .selectFrom('event')
     .select(['seq', 'task_id'])
-    .where('ledger', '=', ledger)
+    .where(ofLedger(context))
     .where('seq', '>', after)
-    .where('type', 'in', ['run.settled', 'run.closed_absent'])
+    .where('type', 'in', [sql.lit('run.settled'), sql.lit('run.closed_absent')])
     .orderBy('seq')
     .limit(SCAN_LIMIT)
     .execute();
