@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 const WORKER = fileURLToPath(new URL('./load-worker.mjs', import.meta.url));
 
 /** What a client of a served ledger was told. */
-export interface Acknowledged {
+interface Acknowledged {
   /** Texts of records by their ids. */
   readonly records: Map<string, string>;
   readonly events: string[];

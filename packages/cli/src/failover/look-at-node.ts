@@ -6,7 +6,7 @@ import { askNode, isRefused } from './ask-node.ts';
  * How a node is: `ready`; `answers` something else; `refused`, so nobody listens; or `silent`, which says nothing
  * about whether its process still runs.
  */
-export type NodeHealth = 'ready' | 'answers' | 'refused' | 'silent';
+type NodeHealth = 'ready' | 'answers' | 'refused' | 'silent';
 
 /** What is seen of a node from outside. */
 export interface NodeLook {

@@ -16,14 +16,7 @@ import { placeOf, survey } from './survey.ts';
 import { verifyService } from './verify-service.ts';
 
 /** A point after which what was done so far is durable. */
-export type DurablePoint =
-  | 'marked'
-  | 'raised'
-  | 'fenced'
-  | 'promoted'
-  | 'confirmed'
-  | 'switched'
-  | 'verified';
+type DurablePoint = 'marked' | 'raised' | 'fenced' | 'promoted' | 'confirmed' | 'switched' | 'verified';
 
 /** What a failover works with. */
 export interface FailoverTools {
