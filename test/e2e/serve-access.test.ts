@@ -47,20 +47,23 @@ describe('a server with tokens', () => {
     expect((await node.ask('/metrics', as(READER))).status).toBe(200);
   });
 
-  test.each([
-    ['another token', `Bearer ${'x'.repeat(32)}`],
-    ['the beginning of a token', `Bearer ${WRITER.slice(1)}`],
-    ['a token and more', `Bearer ${WRITER}w`],
-    ['another scheme', `Basic ${WRITER}`],
-    ['no scheme', WRITER],
-    ['no token', 'Bearer '],
-    ['a comment of the file', 'Bearer #'],
-  ])('refuses %s with 401, and changes nothing', async (_name, authorization) => {
+  test('refuses whatever is no token with 401, and changes nothing', async () => {
     const { node } = await startGuarded();
+    const headers = {
+      'another token': `Bearer ${'x'.repeat(32)}`,
+      'the beginning of a token': `Bearer ${WRITER.slice(1)}`,
+      'a token and more': `Bearer ${WRITER}w`,
+      'another scheme': `Basic ${WRITER}`,
+      'no scheme': WRITER,
+      'no token': 'Bearer ',
+      'a comment of the file': 'Bearer #',
+    };
 
-    const answer = await node.ask('/records/r-1', { method: 'PUT', body: 'x', headers: { authorization } });
+    for (const [what, authorization] of Object.entries(headers)) {
+      const answer = await node.ask('/records/r-1', { method: 'PUT', body: 'x', headers: { authorization } });
+      expect({ what, status: answer.status }).toEqual({ what, status: 401 });
+    }
 
-    expect(answer.status).toBe(401);
     expect((await node.ask('/records/r-1', as(READER))).status).toBe(404);
   });
 

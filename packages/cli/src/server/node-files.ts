@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { fencedFile, readStateFile, roleFile } from '../state/state-folder.ts';
 
 /** The name under which a node is primary as long as no role file says otherwise. */
@@ -21,6 +22,8 @@ export async function readNodeFiles(folder: string, node: string): Promise<NodeF
       readStateFile(folder, roleFile(node)),
       readStateFile(folder, fencedFile(node)),
     ]);
+    // A folder that is gone, such as one of a disk that is not mounted, says nothing about anybody.
+    if (told === null) await stat(folder);
     return { role: told === null ? defaultRole(node) : parseRole(told), fenced };
   } catch {
     // A fence that may be there keeps the node from writing as one that is there does.
