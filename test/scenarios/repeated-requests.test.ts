@@ -81,5 +81,20 @@ describe.each(DURABLE_STORES.filter((store) => MANAGING_STORES.includes(store)))
       expect(again.outcome === 'claimed' && again.fence).toBeGreaterThan(first.fence);
       expect(await reopened.runs.list('t-1')).toHaveLength(1);
     });
+
+    test('two handles that are asked at the same time carry it out once', async () => {
+      const { ledger, another } = await openDesk(kind);
+      const other = await another();
+      for (let round = 0; round < 20; round += 1) {
+        await ledger.tasks.create({ taskId: `t-${round}`, title: 'work' });
+        const ask = (of: typeof ledger) => of.once(`request-${round}`).runs.claim({ holder: 'worker' });
+
+        const [one, two] = await Promise.all([ask(ledger), ask(other)]);
+
+        expect(one).toMatchObject({ outcome: 'claimed', task_id: `t-${round}` });
+        expect(two).toEqual(one);
+        expect(await ledger.runs.list(`t-${round}`)).toHaveLength(1);
+      }
+    });
   },
 );
