@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { compareCodePoints } from '../../core/json.ts';
 import type { Decision } from '../../core/managed/decision.ts';
 import type { FailoverNodes } from '../../core/managed/epoch-record.ts';
@@ -58,7 +59,7 @@ export function sqlManagedStore(context: WritableContext, options: SqlManagedOpt
         .selectFrom('managed_task')
         .select('task_id')
         .where('ledger', '=', ledger)
-        .where('status', '=', 'running')
+        .where('status', '=', sql.lit('running'))
         .execute();
       return rows.map((row) => row.task_id).sort(compareCodePoints);
     },
@@ -122,7 +123,7 @@ async function raise(
     .selectFrom('lease')
     .selectAll()
     .where('ledger', '=', context.ledger)
-    .where('is_open', '=', 1)
+    .where('is_open', '=', sql.lit(1))
     .orderBy('task_id')
     .execute();
   const events = restampEvents(rows.map(toLease), { epoch, reason, failover });

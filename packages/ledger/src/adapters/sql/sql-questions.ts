@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { Question } from '../../core/questions/question.ts';
 import type { QuestionFilter } from '../../ports/managed-store.ts';
@@ -45,7 +46,7 @@ export async function loadOwedQuestions(
     .selectFrom('question')
     .select('record')
     .where('ledger', '=', context.ledger)
-    .where('is_owed', '=', 1)
+    .where('is_owed', '=', sql.lit(1))
     .where(isOneOf('task_id', asked, context.flags))
     .execute();
   for (const row of rows) fold.putQuestion(parseRecord<Question>(row.record));
@@ -78,7 +79,7 @@ export async function listQuestions(
   if (taskId !== undefined) query = query.where('task_id', '=', taskId);
   if (open === true)
     query = query
-      .where('is_open', '=', 1)
+      .where('is_open', '=', sql.lit(1))
       .where(({ not, exists, selectFrom }) =>
         not(
           exists(
