@@ -7,14 +7,31 @@ export function postgresUrl(): string {
   return inject('postgresUrl');
 }
 
-/** The URL of a schema that is not there yet, for the tests of one place; dropped when the test has ended. */
+/** A schema for the tests of one place. */
+export interface TestSchema {
+  readonly name: string;
+  /** Its URL, without a ledger. Nothing is there yet. */
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** A schema that lasts for as long as whoever asks for it wants. */
+export function makeSchema(): TestSchema {
+  const name = `custody_test_${randomBytes(4).toString('hex')}`;
+  return {
+    name,
+    url: `${postgresUrl()}?schema=${name}`,
+    drop: async () => {
+      await (await plainSession()).query(`drop schema if exists ${name} cascade`);
+    },
+  };
+}
+
+/** The URL of a schema that is dropped when the test has ended. */
 export async function newSchema(): Promise<string> {
-  const schema = `custody_test_${randomBytes(4).toString('hex')}`;
-  const sql = await plainSession();
-  onTestFinished(async () => {
-    await sql.query(`drop schema if exists ${schema} cascade`);
-  });
-  return `${postgresUrl()}?schema=${schema}`;
+  const { url, drop } = makeSchema();
+  onTestFinished(drop);
+  return url;
 }
 
 /** One ledger of the schema that the tests of a run share. */
