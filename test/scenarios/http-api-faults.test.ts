@@ -1,5 +1,6 @@
+import type { Ledger } from '@custody/ledger';
 import { openLedger } from '@custody/ledger';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { ApiCall } from '../support/api-calls.ts';
 import { callApi } from '../support/api-calls.ts';
 import { openApi } from '../support/open-api.ts';
@@ -98,7 +99,55 @@ describe('what is wrong with a request', () => {
   });
 });
 
+test('a record that is larger than the server takes is refused with the limit', async () => {
+  const ledger = await openLedger('memory:');
+  const server = await serveLedger(ledger, 100);
+  const route = 'PUT /ports/records/{id}';
+
+  const answer = await callApi(server.url, { route, body: { text: 'a'.repeat(101) } });
+
+  expect(answer.status).toBe(413);
+  expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'body_too_large', limit: 100 } });
+  expect((await callApi(server.url, { route, body: { text: 'a' } })).status).toBe(200);
+  await server.stop();
+  await ledger.close();
+});
+
 describe('answers that take their time', () => {
+  test('end on the server, too, when the client leaves', async () => {
+    const ledger = await openLedger('memory:');
+    await ledger.append([{ type: 'x.a' }]);
+    const begun: Promise<unknown>[] = [];
+    const watched: Ledger = {
+      ...ledger,
+      waitUntilClaimable: (wait) => {
+        const waiting = ledger.waitUntilClaimable(wait);
+        begun.push(
+          waiting.then(
+            () => 'claimable',
+            () => 'ended',
+          ),
+        );
+        return waiting;
+      },
+    };
+    const server = await serveLedger(watched);
+    const leave = new AbortController();
+    const left = fetch(`${server.url}/v1/work?holder=a&wait=60s`, { signal: leave.signal });
+    const followed = await fetch(`${server.url}/v1/events?after=0&follow=true`, { signal: leave.signal });
+    await followed.body?.getReader().read();
+    await vi.waitUntil(() => begun.length === 1);
+
+    leave.abort();
+
+    await expect(left).rejects.toThrow();
+    expect(await Promise.all(begun)).toEqual(['ended']);
+    // Nothing is in use any more, so nobody is waited for.
+    await server.stop();
+    await server.unused();
+    await ledger.close();
+  });
+
   test('a claim waits for a task, and one of two that wait gets it', async () => {
     const { ledger, url } = await openApi();
     const claim = (holder: string) =>

@@ -9,12 +9,14 @@ import { v1Api } from '../../packages/cli/src/server/v1/v1-api.ts';
 export interface ServedLedger {
   readonly url: string;
   stop(): Promise<void>;
+  /** Returns once no request uses the ledger any more. */
+  unused(): Promise<void>;
 }
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /** Serves a ledger that is open, as a primary that is never fenced. */
-export async function serveLedger(ledger: Ledger): Promise<ServedLedger> {
+export async function serveLedger(ledger: Ledger, maxBodyBytes = MAX_BODY_BYTES): Promise<ServedLedger> {
   const stopping = new AbortController();
   const use = <T>(work: (open: Ledger, ended: AbortSignal) => Promise<T>): Promise<T> =>
     work(ledger, stopping.signal);
@@ -31,12 +33,15 @@ export async function serveLedger(ledger: Ledger): Promise<ServedLedger> {
   const server = createServer({
     node,
     log: { info: quiet, warn: quiet, error: quiet },
-    maxBodyBytes: MAX_BODY_BYTES,
-    apis: { '/v1': v1Api(node, { maxBodyBytes: MAX_BODY_BYTES }) },
+    maxBodyBytes,
+    apis: { '/v1': v1Api(node, { maxBodyBytes }) },
   });
   const listening: Listening = await listen(server, { host: '127.0.0.1', port: 0 }, { requestMs: 60_000 });
   return {
     url: listening.url,
+    unused: async () => {
+      await Promise.all(uses);
+    },
     stop: async () => {
       stopping.abort();
       await listening.stop();

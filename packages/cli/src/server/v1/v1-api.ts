@@ -71,7 +71,7 @@ async function answer(node: V1Node, route: Route, context: Context): Promise<Res
     use(async (ledger) => {
       const reply = await work(ledger);
       if (!('lines' in reply)) return resolve(documentOf(context, reply));
-      await sendLines(reply, (stream) => resolve(linesOf(context, stream)));
+      await sendLines(reply, context.req.raw.signal, (stream) => resolve(linesOf(context, stream)));
     }).catch(reject);
   });
 }
@@ -97,6 +97,7 @@ function linesOf(context: Context, stream: ReadableStream<Uint8Array>): Response
 /** Sends lines, and comes back when the last one is gone or nobody reads any more: the ledger is in use until then. */
 async function sendLines(
   { lines, mayBeSilent = false }: Extract<Reply, { lines: unknown }>,
+  client: AbortSignal,
   send: (stream: ReadableStream<Uint8Array>) => void,
 ): Promise<void> {
   const iterator = lines[Symbol.asyncIterator]();
@@ -109,6 +110,8 @@ async function sendLines(
       onFault: (error) => `${toApiFailure(error).body}\n`,
       onEnd: resolve,
     });
+    // Whoever left before the first byte reads nothing, and cancels nothing either.
+    client.addEventListener('abort', () => resolve(), { once: true });
     send(body);
   });
 }

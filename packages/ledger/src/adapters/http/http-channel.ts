@@ -177,7 +177,8 @@ function send(options: HttpChannelOptions, call: Call): Promise<Response> {
       ...(requestId === undefined ? {} : { 'idempotency-key': requestId }),
     },
     ...(body === undefined && lines === undefined ? {} : { body: lines ?? JSON.stringify(body) }),
-    redirect: 'error',
+    // Who is sent elsewhere has the wrong URL; a token must not go with it.
+    redirect: 'manual',
     signal: call.signal === undefined ? time : AbortSignal.any([time, call.signal]),
   });
 }
