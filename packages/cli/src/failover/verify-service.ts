@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { toError } from '../errors.ts';
 import { askNode } from './ask-node.ts';
 import { lookAtNode } from './look-at-node.ts';
@@ -9,10 +10,16 @@ import { isServing } from './step-states.ts';
 /** The record that a failover writes and reads back. There is one, however many failovers there were. */
 const CHECK_RECORD = 'custody-failover-check';
 
+/** How long the service may take to be as it should be, in milliseconds. */
+const VERIFY_PATIENCE_MS = 15_000;
+
+/** Between two questions, in milliseconds. */
+const PAUSE_MS = 100;
+
 /** Asks the service as clients do: health, role, one write and its read-back. */
 export async function verifyService(tools: FailoverTools, node: string): Promise<FailoverRefusal | null> {
   const url = tools.input.publicUrl ?? tools.input.newUrl;
-  const fault = await faultAt(url, node, tools);
+  const fault = await until(() => faultAt(url, node, tools));
   if (fault !== null) {
     return refuse('not_verified', {
       message: `${node} is primary, but the service at ${url.origin} is not as it should be: ${fault}`,
@@ -23,6 +30,16 @@ export async function verifyService(tools: FailoverTools, node: string): Promise
   await tools.tell('verify', `a write through ${url.origin} was read back`);
   await tools.onDurable?.('verified');
   return null;
+}
+
+/** Asks again while something is wrong: the clients of a node that was gone all come back in the same instant. */
+async function until(ask: () => Promise<string | null>): Promise<string | null> {
+  const deadline = performance.now() + VERIFY_PATIENCE_MS;
+  for (;;) {
+    const fault = await ask();
+    if (fault === null || performance.now() >= deadline) return fault;
+    await sleep(PAUSE_MS);
+  }
 }
 
 async function faultAt(url: URL, node: string, { now, token }: FailoverTools): Promise<string | null> {
