@@ -17,7 +17,7 @@ export interface SourceEvent {
 }
 
 /** Events of one append: enough to share the cost of a commit, few enough to hold in memory. */
-const BATCH = 4000;
+const BATCH = 2000;
 const BATCH_CHARACTERS = 8_388_608;
 
 const MAX_PROBLEMS = 100;
