@@ -18,8 +18,12 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
 /** Serves a ledger that is open, as a primary that is never fenced. */
 export async function serveLedger(ledger: Ledger, maxBodyBytes = MAX_BODY_BYTES): Promise<ServedLedger> {
   const stopping = new AbortController();
-  const use = <T>(work: (open: Ledger, ended: AbortSignal) => Promise<T>): Promise<T> =>
-    work(ledger, stopping.signal);
+  const uses = new Set<Promise<unknown>>();
+  const use = <T>(work: (open: Ledger, ended: AbortSignal) => Promise<T>): Promise<T> => {
+    const using = work(ledger, stopping.signal);
+    uses.add(using.catch(() => undefined));
+    return using;
+  };
   const node: ServedNode = {
     name: 'primary',
     stopping: stopping.signal,

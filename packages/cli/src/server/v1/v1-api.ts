@@ -55,21 +55,21 @@ function limitBody(maxSize: number): MiddlewareHandler {
 
 async function answer(node: V1Node, route: Route, context: Context): Promise<Response> {
   const body = route.body === undefined ? undefined : await readBody(context, route);
-  const signal = AbortSignal.any([context.req.raw.signal, node.stopping]);
+  const signals = [context.req.raw.signal, node.stopping];
   const requestId = context.req.header(REQUEST_ID_HEADER);
-  const work = (ledger: Ledger): Promise<Reply> =>
+  const work = (ledger: Ledger, ended: AbortSignal | undefined): Promise<Reply> =>
     route.answer({
       params: context.req.param() as Record<string, string>,
       query: queryOf(context),
       body,
       ledger,
       commands: route.use === 'command' && requestId !== undefined ? ledger.once(requestId) : ledger,
-      signal,
+      signal: AbortSignal.any(ended === undefined ? signals : [...signals, ended]),
     });
   const use = route.use === 'read' ? node.read : node.write;
   return new Promise((resolve, reject) => {
-    use(async (ledger) => {
-      const reply = await work(ledger);
+    use(async (ledger: Ledger, ended?: AbortSignal) => {
+      const reply = await work(ledger, ended);
       if (!('lines' in reply)) return resolve(documentOf(context, reply));
       await sendLines(reply, context.req.raw.signal, (stream) => resolve(linesOf(context, stream)));
     }).catch(reject);
