@@ -23,7 +23,7 @@ import { pathToFileURL } from 'node:url';
 export interface PostgresServer {
   /** Where its database is, with the owner's name and password. */
   readonly url: string;
-  /** Kills the server as a power cut would: it can't clean up. */
+  /** Kills the server with every process of it, as a power cut would: it can't clean up. */
   kill(): Promise<void>;
   /** Starts it again on the same data and the same port. */
   restart(): Promise<void>;
@@ -178,7 +178,11 @@ async function serve(
   };
   return {
     url: `postgres://custody_owner:${password}@127.0.0.1:${port}/postgres`,
-    kill: () => endWith('SIGKILL'),
+    kill: async () => {
+      const backends = childrenOf(child);
+      await endWith('SIGKILL');
+      for (const pid of backends) killIfThere(pid);
+    },
     restart: async () => {
       child = await start();
     },
@@ -188,6 +192,20 @@ async function serve(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Its backends; none where the system doesn't tell. They end by themselves, but not at once. */
+function childrenOf({ pid }: ChildProcess): readonly number[] {
+  const list = `/proc/${String(pid)}/task/${String(pid)}/children`;
+  return existsSync(list) ? readFileSync(list, 'utf8').trim().split(' ').map(Number) : [];
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It had noticed by itself.
+  }
 }
 
 /** Tries again while the backends of a killed server are still about to notice. */
