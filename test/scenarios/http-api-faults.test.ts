@@ -113,24 +113,30 @@ test('a record that is larger than the server takes is refused with the limit', 
   await ledger.close();
 });
 
+/** The ledger, and how each wait for work on it ended. */
+function watchWaits(ledger: Ledger) {
+  const begun: Promise<string>[] = [];
+  const watched: Ledger = {
+    ...ledger,
+    waitUntilClaimable: (wait) => {
+      const waiting = ledger.waitUntilClaimable(wait);
+      begun.push(
+        waiting.then(
+          () => 'claimable',
+          () => 'ended',
+        ),
+      );
+      return waiting;
+    },
+  };
+  return { watched, begun };
+}
+
 describe('answers that take their time', () => {
   test('end on the server, too, when the client leaves', async () => {
     const ledger = await openLedger('memory:');
     await ledger.append([{ type: 'x.a' }]);
-    const begun: Promise<unknown>[] = [];
-    const watched: Ledger = {
-      ...ledger,
-      waitUntilClaimable: (wait) => {
-        const waiting = ledger.waitUntilClaimable(wait);
-        begun.push(
-          waiting.then(
-            () => 'claimable',
-            () => 'ended',
-          ),
-        );
-        return waiting;
-      },
-    };
+    const { watched, begun } = watchWaits(ledger);
     const server = await serveLedger(watched);
     const leave = new AbortController();
     const left = fetch(`${server.url}/v1/work?holder=a&wait=60s`, { signal: leave.signal });
@@ -181,15 +187,19 @@ describe('answers that take their time', () => {
 
   test('a server that stops keeps nobody waiting', async () => {
     const ledger = await openLedger('memory:');
-    const server = await serveLedger(ledger);
+    const { watched, begun } = watchWaits(ledger);
+    const server = await serveLedger(watched);
     const waiting = callApi(server.url, { route: 'GET /work', query: { holder: 'a', wait: '60s' } });
     const followed = await fetch(`${server.url}/v1/events?after=0&follow=true`);
+    await vi.waitUntil(() => begun.length === 1);
     const began = performance.now();
 
     await server.stop();
 
     expect(performance.now() - began).toBeLessThan(10_000);
-    await waiting.catch(() => undefined);
+    const told = await waiting;
+    expect(told.status).toBe(503);
+    expect(JSON.parse(told.text)).toMatchObject({ error: { code: 'busy' } });
     await followed.text();
     await ledger.close();
   });

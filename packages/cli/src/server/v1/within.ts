@@ -1,7 +1,9 @@
+import { BusyError } from '@custody/ledger';
+
 /**
  * What work comes to within a time, or null when the time is over first.
  *
- * @throws the signal's reason once the client has left.
+ * @throws BusyError once the signal is aborted: whoever still hears of it asks again, perhaps another node.
  */
 export async function within<T>(
   milliseconds: number,
@@ -12,7 +14,10 @@ export async function within<T>(
   try {
     return await work(AbortSignal.any([signal, time]));
   } catch (error) {
-    signal.throwIfAborted();
+    if (signal.aborted)
+      throw new BusyError('the wait was broken off', {
+        hint: 'Ask again; the server stops, or is primary no more.',
+      });
     if (time.aborted) return null;
     throw error;
   }
