@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CommandContext } from '../command-context.ts';
+import { usageError } from '../errors.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
 import { withLedger } from '../open-store.ts';
@@ -10,6 +11,8 @@ import { printEvents, toQuery } from './event-list.ts';
 export interface EventFollowOptions extends EventFilter {
   /** Begin after this `seq`; with what is appended from now on when absent. */
   readonly after?: number | undefined;
+  /** Begin this many events before the newest one. */
+  readonly last?: number | undefined;
   /** Between two looks, in milliseconds. */
   readonly interval: number;
 }
@@ -17,11 +20,16 @@ export interface EventFollowOptions extends EventFilter {
 /** Prints new events as they are appended, until SIGINT, SIGTERM, or nobody reads any more. */
 export async function eventFollow(
   context: CommandContext,
-  { after, interval, ...filter }: EventFollowOptions,
+  { after, last, interval, ...filter }: EventFollowOptions,
 ): Promise<ExitCode> {
+  if (after !== undefined && last !== undefined) {
+    throw usageError('--after and --last exclude each other', 'Both say where to begin; give one.', {
+      option: '--last',
+    });
+  }
   const signal = context.interruption();
   return withLedger(context, 'look', async (ledger) => {
-    let seen = after ?? (await ledger.head()).seq;
+    let seen = after ?? Math.max(0, (await ledger.head()).seq - (last ?? 0));
     while (!signal.aborted && !context.out.isClosed()) {
       const { seq: head } = await ledger.head();
       if (head > seen) {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
+import { Option } from 'commander';
 import type { CommandRunner } from '../command-context.ts';
 import type { EventAppendOptions } from '../commands/event-append.ts';
 import type { EventFollowOptions } from '../commands/event-follow.ts';
 import type { EventListOptions } from '../commands/event-list.ts';
 import { duration, wholeNumber } from '../input/parse-options.ts';
-import { withExample } from './with-example.ts';
 import { withManual } from './with-manual.ts';
 
 /** How often `event follow` looks, in milliseconds: fast enough for an eye, idle enough for a store. */
@@ -16,23 +16,36 @@ export function defineEventCommands(program: Command, run: CommandRunner): void 
   const event = program.command('event').description('append, list, follow, import and export events');
   defineAppend(event.command('append'), run);
   defineAppend(program.command('append'), run).description('the same as event append');
-  withExample(
+  withManual(
     withFilter(event.command('list').description('print events in the order of the log'))
       .option('--after <seq>', 'events after this seq only', wholeNumber('--after'))
       .option('--limit <count>', 'at most this many', wholeNumber('--limit'))
       .action((options: EventListOptions) =>
         run(async () => (await import('../commands/event-list.ts')).eventList, options),
       ),
-    'custody event list --task task-7 --json',
+    {
+      about: ['With --json the lines are byte for byte as they are chained, the hash last.'],
+      examples: ['custody event list --task task-7', 'custody event list --after 100 --limit 50 --json'],
+    },
   );
-  withExample(
+  withManual(
     withFilter(event.command('follow').description('print new events as they are appended, until SIGINT'))
       .option('--after <seq>', 'begin after this seq; with what is new when absent', wholeNumber('--after'))
-      .option('--interval <span>', 'between two looks', duration('--interval'), FOLLOW_INTERVAL_MS)
+      .option('--last <count>', 'begin this many events back, as tail -n does', wholeNumber('--last'))
+      .addOption(
+        new Option('--interval <span>', 'between two looks, such as 500ms')
+          .default(FOLLOW_INTERVAL_MS, '250ms')
+          .argParser(duration('--interval')),
+      )
       .action((options: EventFollowOptions) =>
         run(async () => (await import('../commands/event-follow.ts')).eventFollow, options),
       ),
-    'custody event follow --type run.settled',
+    {
+      about: [
+        'Like tail -f: goes on until SIGINT or SIGTERM, or until nobody reads any more, and ends with exit code 0.',
+      ],
+      examples: ['custody event follow --last 10', 'custody event follow --type run.settled --json'],
+    },
   );
   withManual(
     event
@@ -55,17 +68,22 @@ export function defineEventCommands(program: Command, run: CommandRunner): void 
       examples: ['custody event import /var/lib/orchestrator', 'custody event import ~/.hermes/kanban.db'],
     },
   );
-  withExample(
+  withManual(
     event
       .command('export')
       .description('print every event as JSON Lines, byte for byte as it is chained')
       .action(() => run(async () => (await import('../commands/event-export.ts')).eventExport, {})),
-    'custody event export > ledger.jsonl',
+    {
+      about: [
+        'Imported into an empty ledger the lines give the same seq, ids and hashes. Rows are not in it: custody task list --json prints those.',
+      ],
+      examples: ['custody event export > ledger.jsonl'],
+    },
   );
 }
 
 function defineAppend(command: Command, run: CommandRunner): Command {
-  return withExample(
+  return withManual(
     command
       .description('append events from JSON Lines; a bad line stops, the lines before it are written')
       .argument('[file]', 'path, or - for stdin')
@@ -73,7 +91,17 @@ function defineAppend(command: Command, run: CommandRunner): Command {
       .action((file: string | undefined, options: Omit<EventAppendOptions, 'file'>) =>
         run(async () => (await import('../commands/event-append.ts')).eventAppend, { ...options, file }),
       ),
-    `echo '{"type":"run.started","task_id":"task-7","run_id":"run-9"}' | custody event append`,
+    {
+      about: [
+        'What the ledger adds is seq, recorded_at, epoch and hash. An event whose id is known with the same content counts as a duplicate.',
+        'Lines that arrive together are one commit. Without --atomic a bad line stops, and the lines before it are written; the error says how many.',
+      ],
+      exits: [
+        '2  a line is no event: its line and field are named',
+        '4  another process held the lock for too long',
+      ],
+      examples: [`echo '{"type":"run.started","task_id":"task-7","run_id":"run-9"}' | custody event append`],
+    },
   );
 }
 

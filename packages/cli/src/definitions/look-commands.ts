@@ -8,13 +8,14 @@ import { asOf } from '../input/as-of.ts';
 import { text } from '../input/managed-options.ts';
 import { duration, expectedHead, wholeNumber } from '../input/parse-options.ts';
 import { withExample } from './with-example.ts';
+import { withManual } from './with-manual.ts';
 
 const TASK_ID = 'id of the task';
 
 /** Commands that read, and never make, migrate or repair anything. */
 export function defineLookCommands(program: Command, run: CommandRunner): void {
   program.commandsGroup('Look:');
-  withExample(
+  withManual(
     program
       .command('audit')
       .description('who holds what, since when, and do the rows say so')
@@ -35,12 +36,27 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
       .action((taskIds: string[], options: Omit<AuditOptions, 'taskIds'>) =>
         run(async () => (await import('../commands/audit.ts')).audit, { ...options, taskIds }),
       ),
-    'custody audit --check',
+    {
+      about: [
+        'Lists every debt: how long, whose, who has it, why, and the command that deals with it, oldest first; below it the runs that hold their tasks. Then rows that are not true, parked and deferred tasks, and events that no sweep has seen, when there are any.',
+        '--as-of replays the log up to there and nothing else. What the log does not tell is named: whether rows were true, which leases had run out, parked and deferred tasks.',
+        'Words in capitals in a command stand for what only you know.',
+      ],
+      exits: [
+        '1  with --check: something is owed, a row is not true, a task is parked; 0 when a run merely holds its task',
+      ],
+      examples: [
+        'custody audit',
+        'custody audit --check --json',
+        'custody audit --as-of 2026-03-01T03:12:00Z',
+        'custody audit --watch 5s',
+      ],
+    },
   );
   const inspect = program
     .command('inspect')
     .description('a record, what it owes, and everything recorded of it');
-  withExample(
+  withManual(
     inspect
       .command('task')
       .description('a task: its row, its obligations, its timeline')
@@ -48,9 +64,15 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
       .action((taskId: string) =>
         run(async () => (await import('../commands/inspect-task.ts')).inspectTask, { taskId }),
       ),
-    'custody inspect task task-7',
+    {
+      about: [
+        'Runs stand as bars over time: = it ran, > it goes on, . what it left is still owed, ? nobody knows whether it began.',
+      ],
+      exits: ['1  there is no such task'],
+      examples: ['custody inspect task task-7'],
+    },
   );
-  withExample(
+  withManual(
     inspect
       .command('run')
       .description('a run: its record, its obligations, its timeline')
@@ -58,9 +80,12 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
       .action((runId: string) =>
         run(async () => (await import('../commands/inspect-run.ts')).inspectRun, { runId }),
       ),
-    'custody inspect run run-9',
+    {
+      exits: ['1  there is no such run'],
+      examples: ['custody inspect run run-9'],
+    },
   );
-  withExample(
+  withManual(
     program
       .command('explain')
       .description('why a row says what it says: the events behind each field, and every heal')
@@ -68,9 +93,15 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
       .action((taskId: string) =>
         run(async () => (await import('../commands/explain.ts')).explain, { taskId }),
       ),
-    'custody explain task-7',
+    {
+      about: [
+        'Each field is frozen (nothing changes it any more), live (kept true by the reconciler, or still changing), or untrue (a heal would change it), with the events that it rests on: seq, time, type. Then what a heal would change now, and every heal with before and after.',
+      ],
+      exits: ['1  there is no row of such a task'],
+      examples: ['custody explain task-7'],
+    },
   );
-  withExample(
+  withManual(
     program
       .command('handoff')
       .description("what a model is told of a task's custody")
@@ -78,16 +109,27 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
       .action((taskId: string) =>
         run(async () => (await import('../commands/handoff.ts')).handoff, { taskId }),
       ),
-    'custody handoff task-7',
+    {
+      about: [
+        'Reads the row that a reader of results sees: retries and replicas are followed. Lists are cut after ten items.',
+      ],
+      exits: ['1  there is no row of such a task'],
+      examples: ['custody handoff task-7'],
+    },
   );
-  withExample(
+  withManual(
     program
       .command('stats')
       .description('the figures of the ledger that an operator watches')
       .action(() => run(async () => (await import('../commands/stats.ts')).stats, {})),
-    'custody stats --json',
+    {
+      about: [
+        'cursor lag counts events (lines, on a JSONL store) that no sweep has looked at; deferred are tasks that sweeps wait for; parked are tasks that failed to heal five times, which sweeps leave alone.',
+      ],
+      examples: ['custody stats', 'custody stats --json'],
+    },
   );
-  withExample(
+  withManual(
     program
       .command('verify')
       .description('prove that nothing was lost or edited; exit 1 if something was')
@@ -103,7 +145,16 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
       .action((options: VerifyOptions) =>
         run(async () => (await import('../commands/verify.ts')).verify, options),
       ),
-    'custody verify --rebuild',
+    {
+      about: [
+        'Checks the chain of hashes over every event; --rebuild also replays the log and compares every table and every row of a managed task with it. Opens the store for reading only and touches nothing on disk.',
+        'Notes are worth knowing and no faults: torn lines that were kept, verdicts that were ignored.',
+      ],
+      exits: [
+        '1  something was lost, edited or added behind the ledger; each problem is named with its place',
+      ],
+      examples: ['custody verify --rebuild'],
+    },
   );
   withExample(
     program

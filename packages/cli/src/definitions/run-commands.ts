@@ -47,7 +47,11 @@ function defineClaim(runs: Command, run: CommandRunner): void {
       .description('ask for a task; exit 1 when there is nothing to claim')
       .requiredOption('--holder <name>', 'who asks, for people to read', text('--holder'))
       .option('--task <id>', 'this one; whatever is due when absent')
-      .option('--ttl <span>', 'how long a sign of life is good for', duration('--ttl'))
+      .option(
+        '--ttl <span>',
+        'how long a sign of life is good for; 15m unless the store keeps another',
+        duration('--ttl'),
+      )
       .option('--pid <pid>', 'the process that a reclaim stops', processId)
       .action((options: RunClaimOptions) =>
         run(async () => (await import('../commands/run-claim.ts')).runClaim, options),
@@ -59,7 +63,7 @@ function defineClaim(runs: Command, run: CommandRunner): void {
 function defineReports(runs: Command, run: CommandRunner): void {
   withExample(
     ofRun(runs.command('heartbeat').description('give a sign of life'))
-      .option('--ttl <span>', 'another span from now on', duration('--ttl'))
+      .option('--ttl <span>', 'another span from now on, such as 30m', duration('--ttl'))
       .action((options: RunHeartbeatOptions) =>
         run(async () => (await import('../commands/run-report.ts')).runHeartbeat, options),
       ),
