@@ -180,19 +180,18 @@ function group<T>(
   return groups;
 }
 
+/** Not `distinct` in SQL: for that, SQLite would walk all tasks in their order and not those alone that owe. */
 async function readOwingTaskIds(context: SqlContext): Promise<readonly string[]> {
   const { reader } = context;
   const runs = await reader
     .selectFrom('run')
     .select('task_id')
-    .distinct()
     .where(ofLedger(context))
     .where('owed_at', 'is not', null)
     .execute();
   const invocations = await reader
     .selectFrom('invocation')
     .select('task_id')
-    .distinct()
     .where(ofLedger(context))
     .where('is_owed', '=', sql.lit(1))
     .execute();
