@@ -26,4 +26,10 @@ export const SEEDS: readonly KeptSeed[] = [
   { seed: 102, steps: 80, on: 'memory', why: 'an orchestrator adds a live field to a row that has ended' },
   { seed: 39, steps: 60, on: 'sqlite', why: 'a transaction is under way when its process ends' },
   { seed: 2, steps: 80, on: 'memory', why: 'the start of a run takes over what its request said' },
+  {
+    seed: 71,
+    steps: 80,
+    on: 'memory',
+    why: 'a claim is answered while the next one takes the task over; the memory store told of the later moment',
+  },
 ];

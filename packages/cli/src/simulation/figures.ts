@@ -30,6 +30,8 @@ export type FaultName = (typeof FAULTS)[number];
 export class Figures {
   readonly faults = new Map<FaultName, number>();
   readonly checks = new Map<PromiseName, number>();
+  /** What broke first. It is kept, because whoever is in between may take what is thrown for a fault of the outside. */
+  broken: PromiseBroken | null = null;
 
   struck(fault: FaultName): void {
     this.faults.set(fault, (this.faults.get(fault) ?? 0) + 1);
@@ -38,7 +40,10 @@ export class Figures {
   /** Counts a check that could have failed, and fails if it did. */
   hold(promise: PromiseName, isKept: boolean, otherwise: () => string): void {
     this.checks.set(promise, (this.checks.get(promise) ?? 0) + 1);
-    if (!isKept) throw new PromiseBroken(promise, otherwise());
+    if (isKept) return;
+    const broken = new PromiseBroken(promise, otherwise());
+    this.broken ??= broken;
+    throw broken;
   }
 
   add(other: Figures): void {

@@ -91,13 +91,17 @@ class Run {
       await this.#observer.look();
       while (this.#at < steps.length) await this.#playNext(steps);
       await settleDown(this.#world, this.#observer, this.#owed);
-      return null;
-    } catch (error) {
-      if (error instanceof PromiseBroken)
-        return { promise: error.promise, message: error.message, step: this.#at };
+      return this.#broken(this.#world.figures.broken);
+    } catch (thrown) {
+      const error: unknown = this.#world.figures.broken ?? thrown;
+      if (error instanceof PromiseBroken) return this.#broken(error);
       const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
       return { promise: 'error', message, step: this.#at };
     }
+  }
+
+  #broken(error: PromiseBroken | null): Failure | null {
+    return error === null ? null : { promise: error.promise, message: error.message, step: this.#at };
   }
 
   /** Takes the next step, with those that begin before it has ended. */
@@ -113,6 +117,7 @@ class Run {
     if (this.#world.unreadableFor > 0) this.#world.unreadableFor -= 1;
     if (group.length === 1) await this.#alone(first);
     else await this.#beside(group);
+    if (this.#world.figures.broken !== null) throw this.#world.figures.broken;
     this.#at += group.length;
   }
 

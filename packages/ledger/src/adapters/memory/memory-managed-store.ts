@@ -49,11 +49,11 @@ export function memoryManagedStore(options: MemoryManagedOptions): ManagedStore 
     commits: memoryCommitSignal(log),
     decide: async (request, decision) => {
       const records = await readBeside(options, request);
-      return commit(
-        options,
-        decision(scopeOf(options, request, records)),
-        scopeOf(options, request, records),
-      );
+      return commit(options, {
+        request,
+        decision: decision(scopeOf(options, request, records)),
+        after: scopeOf(options, request, records),
+      });
     },
     read: async (request) => scopeOf(options, request, await readBeside(options, request)),
     questions: async ({ taskId, open }) =>
@@ -154,8 +154,11 @@ function candidatesFor(log: MemoryLog, holder: string, now: number): readonly st
 
 function commit(
   { log, session: { epoch }, newId }: MemoryManagedOptions,
-  decision: Decision,
-  after: ManagedScope,
+  {
+    request,
+    decision,
+    after,
+  }: { readonly request: ScopeRequest; readonly decision: Decision; readonly after: ManagedScope },
 ): Decided {
   const checked =
     epoch === log.epoch ? decision : refuse('stale_epoch', { offered: epoch, current: log.epoch });
@@ -169,7 +172,29 @@ function commit(
   return {
     outcome: 'decided',
     seqs: (outcome?.events ?? []).map((event) => event.seq),
-    after,
+    after: asItStands(log, after, request),
     answer: checked.answer ?? {},
+  };
+}
+
+/**
+ * The scope as it stands now. Whoever asked reads it a little later, when the next command may have changed what
+ * the maps hold; the records themselves never change.
+ */
+function asItStands(log: MemoryLog, scope: ManagedScope, request: ScopeRequest): ManagedScope {
+  const ids = [...new Set([...namedTasks(log, request), ...scope.candidates])];
+  const tasks = new Map(ids.map((id) => [id, scope.taskOf(id)]));
+  const leases = new Map(ids.map((id) => [id, scope.leaseOf(id)]));
+  const owed = new Map(ids.map((id) => [id, scope.questionsOf(id)]));
+  const questionIds = [...tasks.values()].flatMap((task) => task?.newest_question_id ?? []);
+  const questions = new Map(
+    [...questionIds, request.questionId ?? ''].map((id) => [id, scope.questionOf(id)]),
+  );
+  return {
+    ...scope,
+    taskOf: (id) => tasks.get(id) ?? null,
+    leaseOf: (id) => leases.get(id) ?? null,
+    questionsOf: (id) => owed.get(id) ?? [],
+    questionOf: (id) => questions.get(id) ?? null,
   };
 }
