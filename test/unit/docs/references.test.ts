@@ -18,7 +18,7 @@ const SECTIONS: ReadonlySet<string> = new Set(
 );
 
 /** Ids of rules and scenarios: those of the contracts, and the promises of docs/invariants.md. */
-const ID = /\b(?:[SFIAOKCQVWX]\d{1,2}|[SDU]-\d{2}|P\d{1,2}|ruling \d{1,2})\b/g;
+const ID = /\b(?:[SFIAOKCQVWXT]\d{1,2}|[SDU]-\d{2}|P\d{1,2}|ruling \d{1,2})\b/g;
 
 /** Ids that a text defines, ranges such as `O10 to O13` included. */
 function idsDefinedIn(text: string): readonly string[] {
