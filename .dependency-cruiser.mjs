@@ -75,7 +75,7 @@ export default {
   options: {
     doNotFollow: { path: 'node_modules' },
     // Our own output only: a library that keeps its code in dist/ must stay in sight.
-    exclude: { path: '^(packages/[^/]+|test|test/bench)/dist/' },
+    exclude: { path: '^(packages/[^/]+|test|test/bench)/(dist|bundle)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     enhancedResolveOptions: {

@@ -57,7 +57,7 @@ function scale(values: readonly number[], [from, to]: readonly [number, number])
 }
 
 /** The exponent of growth: the slope of the straight line that fits best on logarithmic scales. */
-export function slopeOf(points: readonly (readonly [number, number])[]): number {
+function slopeOf(points: readonly (readonly [number, number])[]): number {
   const logs = points.map(([size, value]) => [Math.log10(size), Math.log10(value)] as const);
   const mean = (of: (point: readonly [number, number]) => number) =>
     logs.reduce((sum, point) => sum + of(point), 0) / logs.length;

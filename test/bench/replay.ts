@@ -119,7 +119,7 @@ function writeLog(
 }
 
 /** A line of a run that starts or settles, with its newline. */
-export function custodyLine(index: number): string {
+function custodyLine(index: number): string {
   const ts = timeAt(index);
   const run = { run_id: `run-${index >> 1}`, task_id: `task-${index >> 3}` };
   const row =

@@ -23,7 +23,7 @@ export interface Comparison {
 }
 
 /** Median, least and most of some figures. */
-export interface Spread {
+interface Spread {
   readonly median: number;
   readonly min: number;
   readonly max: number;
