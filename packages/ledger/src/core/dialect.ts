@@ -39,13 +39,16 @@ const EXTENSION = /^x\.[A-Za-z0-9_.:-]+$/;
 /** What a type of a newer version of this ledger looks like. */
 const NEWER_TYPE = /^[a-z_]+\.[a-z_.]+$/;
 
+/** What JSON takes for white space. A line of other blanks, such as U+2028, is what somebody's damage left. */
+const BLANK = /^[ \t\r\n]*$/;
+
 /** Reads one line. Invalid UTF-8 must have been replaced already. */
 export function readLine(text: string): LineReading {
   let row: unknown;
   try {
     row = JSON.parse(text);
   } catch {
-    return text.trim() === '' ? NOISE : { kind: 'torn' };
+    return BLANK.test(text) ? NOISE : { kind: 'torn' };
   }
   if (!isJsonObject(row)) return NOISE;
   const kind = kindOf(row);

@@ -47,9 +47,10 @@ export function parseStoreUrl(url: string): StoreLocation {
   }
 }
 
-/** A URL that was mistyped may still hold a password. */
+/** A URL that was mistyped may still hold a password, also where its slashes are not what they should be. */
 function withoutCredentials(url: string): string {
-  return url.replace(/\/\/.*@/s, '//');
+  const end = url.lastIndexOf('@');
+  return end < 0 ? url : `${/^[a-z][a-z0-9+.-]*:\/\//.exec(url)?.[0] ?? ''}${url.slice(end + 1)}`;
 }
 
 /** A served ledger is named by its host and port alone; a token in a URL would be printed with it. */
