@@ -3,11 +3,14 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
+  chmodSync,
   chownSync,
   cpSync,
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -27,6 +30,8 @@ export interface PostgresServer {
   kill(): Promise<void>;
   /** Starts it again on the same data and the same port. */
   restart(): Promise<void>;
+  /** Copies its data while it is stopped, and starts it again. The answer puts the copy in the place of the data. */
+  backup(): Promise<() => Promise<void>>;
   /** Ends it and removes everything that it left. Harmless when it is stopped. */
   stop(): Promise<void>;
 }
@@ -186,12 +191,33 @@ async function serve(
     restart: async () => {
       child = await start();
     },
+    backup: async () => {
+      const copy = () => cpSync(join(folder, 'data'), join(folder, 'backup'), { recursive: true });
+      await endWith('SIGINT');
+      copy();
+      child = await start();
+      return async () => {
+        await endWith('SIGINT');
+        rmSync(join(folder, 'data'), { recursive: true });
+        renameSync(join(folder, 'backup'), join(folder, 'data'));
+        giveTo(account, join(folder, 'data'));
+        child = await start();
+      };
+    },
     stop: async () => {
       process.off('exit', leave);
       await endWith('SIGINT');
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Copying made them ours, if we are root. */
+function giveTo({ uid, gid }: Account, path: string): void {
+  if (uid === undefined || gid === undefined) return;
+  chmodSync(path, 0o700);
+  for (const name of ['', ...readdirSync(path, { recursive: true, encoding: 'utf8' })])
+    chownSync(join(path, name), uid, gid);
 }
 
 /** Its backends; none where the system doesn't tell. They end by themselves, but not at once. */
