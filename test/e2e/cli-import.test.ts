@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { cliBench, shaped, toLines } from '../support/cli.ts';
 import { CLI_SCHEMAS, ERROR_SCHEMA } from '../support/cli-schemas.ts';
 import { filledStore } from '../support/cli-store.ts';
+import { makeBoard } from '../support/kanban-board.ts';
 
 const ROOT = fileURLToPath(new URL('../fixtures/delegate-root-small', import.meta.url));
 const EXPECTED = JSON.parse(
@@ -177,4 +178,27 @@ test('a missing JSONL store is not made by looks and jobs', async () => {
     expect(shaped(ERROR_SCHEMA, value).error.code).toBe('store_missing');
   }
   expect(existsSync(bench.path('nowhere'))).toBe(false);
+});
+
+test('event import takes a kanban board, counts what it skipped by why on stderr, and again appends nothing', async () => {
+  const bench = cliBench();
+  makeBoard(bench.path('kanban.db')).close();
+
+  const first = await bench.run(['event', 'import', 'kanban.db']);
+  const again = shaped(
+    CLI_SCHEMAS['event import'],
+    (await bench.json(['event', 'import', 'kanban.db'])).value,
+  );
+  const audit = await bench.run(['audit']);
+
+  expect(first).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('13 events appended, 0 already there') as unknown,
+  });
+  const said = first.stderr.split('\n');
+  expect(said).toContain('custody: skipped 1: sign of life');
+  expect(said).toContain('custody: skipped 3: told by the start of its run');
+  expect(said.filter((line) => line.startsWith('custody: skipped'))).toHaveLength(5);
+  expect(again).toMatchObject({ appended: 0, duplicates: 13, skipped: { noise: 4, torn: 0, invalid: 3 } });
+  expect(audit.stdout).toMatch(/ t_00000002 +t_00000002:run-3 +reader +holds the task$/m);
 });

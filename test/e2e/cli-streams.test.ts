@@ -69,6 +69,19 @@ test('event follow --after begins with what is there, and filters', async () => 
   expect(await once(child, 'close')).toEqual([0, null]);
 });
 
+test('event follow --last begins that many events back, as tail does, and not together with --after', async () => {
+  const bench = await filledStore();
+  const child = bench.start(['event', 'follow', '--json', '--last', '2']);
+  const next = linesOf(child);
+
+  expect(await next()).toMatchObject({ seq: 4 });
+  expect(await next()).toMatchObject({ seq: 5 });
+  child.kill('SIGINT');
+  expect(await once(child, 'close')).toEqual([0, null]);
+  const both = await bench.json(['event', 'follow', '--last', '2', '--after', '1']);
+  expect(both).toMatchObject({ code: 2, value: { error: { code: 'usage', option: '--last' } } });
+});
+
 test('reconcile heals in its loop and SIGTERM stops it cleanly', async () => {
   const bench = await filledStore();
   const child = bench.start(['reconcile', '--json', '--every', '50ms', '--live', '']);

@@ -4,7 +4,7 @@ import type { OwedItem, Telling } from './owed-item.ts';
 import { isHeld, owedItems } from './owed-item.ts';
 
 /** Something that the past can't tell, and why. */
-export interface NotKnown {
+interface NotKnown {
   readonly what: string;
   readonly why: string;
 }

@@ -4,7 +4,7 @@ import type { TaskAudit } from '@custody/reconciler';
 import { printable } from '../output/printable.ts';
 
 /** What kind of thing is owed, or held. */
-export type OwedKind = 'run' | 'start' | 'patch' | 'question' | 'lease' | 'attempt' | 'unknown';
+type OwedKind = 'run' | 'start' | 'patch' | 'question' | 'lease' | 'attempt' | 'unknown';
 
 /** One thing that a task owes, or that a run holds. */
 export interface OwedItem {
@@ -166,10 +166,10 @@ function questionDraft(question: Question): Draft {
   };
 }
 
-/** What executes a delegated run: its route, else its model. */
+/** What executes a run that nobody claimed here: its route, else its profile, else its model. */
 function holderOf(run: RunRecord | undefined): string | null {
   if (run === undefined) return null;
-  return factOf(run, 'route') || factOf(run, 'model') || null;
+  return factOf(run, 'route') || factOf(run, 'profile_id') || factOf(run, 'model') || null;
 }
 
 function timeOf(at: string | undefined): string | null {

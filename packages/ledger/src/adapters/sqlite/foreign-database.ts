@@ -5,7 +5,7 @@ import { copyDatabase } from './database-copy.ts';
 import { toLedgerError } from './sqlite-error.ts';
 
 /** One row as the database has it. */
-export type ForeignRow = Readonly<Record<string, unknown>>;
+type ForeignRow = Readonly<Record<string, unknown>>;
 
 /** A SQLite database of another program, of one moment. It is never changed. */
 export interface ForeignDatabase {

@@ -32,7 +32,7 @@ const STATES: Readonly<Record<string, string>> = {
 const STATUSES: Readonly<Record<string, string>> = { done: 'completed' };
 
 /** A run's id here: boards count runs, and two boards count the same numbers. */
-export function runIdOf(taskId: string, run: number): string {
+function runIdOf(taskId: string, run: number): string {
   return `${taskId}:run-${run}`;
 }
 
