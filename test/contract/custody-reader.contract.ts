@@ -299,6 +299,13 @@ export function describeCustodyReader(store: StoreKind): void {
         oldest_unreconciled_at: '2026-03-01T00:00:02.000Z',
       });
 
+      expect(await ledger.custody.debts()).toEqual({
+        open_runs: 2,
+        pending_invocations: 1,
+        undisposed_patches: 0,
+        oldest_unreconciled_at: '2026-03-01T00:00:02.000Z',
+      });
+
       await ledger.append([settled('run-2', { at: '2026-03-01T00:00:09.000Z' })]);
 
       expect(await ledger.custody.totals()).toEqual({

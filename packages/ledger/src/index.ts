@@ -117,7 +117,7 @@ export type { Past, PastCut } from './open-past.ts';
 export { openPast } from './open-past.ts';
 export type { Clock, NewId } from './ports/clock.ts';
 export type { CommitSignal } from './ports/commit-signal.ts';
-export type { CustodyReader, CustodyTotals } from './ports/custody-reader.ts';
+export type { CustodyDebts, CustodyReader, CustodyTotals } from './ports/custody-reader.ts';
 export type { AppendOutcome, EventQuery, EventStore, Head } from './ports/event-store.ts';
 export type { JournalFiles } from './ports/journal-files.ts';
 export type { LeaderStore, Leadership } from './ports/leader-store.ts';

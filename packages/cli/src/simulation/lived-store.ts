@@ -23,6 +23,7 @@ export function livedStore(store: LedgerStore, life: Life, isUnreadable: () => b
       pendingInvocations: () => read(() => custody.pendingInvocations()),
       owingTaskIds: () => read(() => custody.owingTaskIds()),
       openFaults: () => read(() => custody.openFaults()),
+      debts: () => read(() => custody.debts()),
       totals: () => read(() => custody.totals()),
     },
     rows: {

@@ -3,15 +3,19 @@ import type { InvocationRecord } from '../core/invocation.ts';
 import type { TaskCustody } from '../core/obligations.ts';
 import type { RunRecord } from '../core/run-record.ts';
 
-/** Current debts of a whole ledger. */
-export interface CustodyTotals {
-  readonly events: number;
-  readonly runs: number;
+/** What a whole ledger owes now. */
+export interface CustodyDebts {
   readonly open_runs: number;
   readonly pending_invocations: number;
   readonly undisposed_patches: number;
   /** `at` of the oldest start, request or settle that still owes something; null when nothing is owed. */
   readonly oldest_unreconciled_at: string | null;
+}
+
+/** Current debts of a whole ledger, and how much it holds. */
+export interface CustodyTotals extends CustodyDebts {
+  readonly events: number;
+  readonly runs: number;
 }
 
 /** Reads what the log says now, by key. The answers always equal a full replay. */
@@ -30,5 +34,8 @@ export interface CustodyReader {
   owingTaskIds(): Promise<readonly string[]>;
   /** Containment faults that nothing newer closed, by run id. */
   openFaults(): Promise<readonly ContainmentRecord[]>;
+  /** What is owed; costs what is owed, whatever the history. */
+  debts(): Promise<CustodyDebts>;
+  /** What is owed and what there is: counts every run. */
   totals(): Promise<CustodyTotals>;
 }

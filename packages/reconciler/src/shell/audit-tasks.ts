@@ -1,5 +1,5 @@
 import type {
-  CustodyTotals,
+  CustodyDebts,
   JsonValue,
   Ledger,
   LoadedRow,
@@ -48,10 +48,7 @@ export interface TaskAudit {
 /** What a ledger owes. */
 export interface AuditReport {
   readonly tasks: readonly TaskAudit[];
-  readonly totals: Pick<
-    CustodyTotals,
-    'open_runs' | 'pending_invocations' | 'undisposed_patches' | 'oldest_unreconciled_at'
-  >;
+  readonly totals: CustodyDebts;
   /** Tasks that failed to heal again and again; sweeps leave them alone. */
   readonly parked: readonly (ParkedItem & { readonly task_id: string })[];
   /** Tasks whose runs settled while their rows were not terminal, and since when sweeps wait for them. */
@@ -98,12 +95,11 @@ export async function auditTasks(
         });
     }
   }
-  const { open_runs, pending_invocations, undisposed_patches, oldest_unreconciled_at } =
-    await custody.totals();
+  const totals = await custody.debts();
   const failures = await loadFailures(source.state);
   return {
     tasks,
-    totals: { open_runs, pending_invocations, undisposed_patches, oldest_unreconciled_at },
+    totals,
     parked: [...failures]
       .filter(([, item]) => item.failures >= PARK_AFTER)
       .map(([task_id, item]) => ({ task_id, ...item })),

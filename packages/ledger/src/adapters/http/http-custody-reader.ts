@@ -40,6 +40,14 @@ export function httpCustodyReader(channel: HttpChannel): CustodyReader {
     pendingInvocations: async () => (await open()).invocations,
     owingTaskIds: async () => (await open()).task_ids,
     openFaults: async () => (await open()).faults,
+    debts: async () => {
+      const {
+        events: _events,
+        runs: _runs,
+        ...debts
+      } = (await channel.ask({ path: '/ports/custody/totals' })).body as CustodyTotals;
+      return debts;
+    },
     totals: async () => (await channel.ask({ path: '/ports/custody/totals' })).body as CustodyTotals,
   };
 }

@@ -27,6 +27,7 @@ export function jsonlCustodyReader(index: LogIndex, paths: RootPaths): CustodyRe
     pendingInvocations: () => ask((reader) => reader.pendingInvocations()),
     owingTaskIds: () => ask((reader) => reader.owingTaskIds()),
     openFaults: () => index.read((context) => readOpenFaults(context, compactRows(paths))),
+    debts: () => ask((reader) => reader.debts()),
     totals: () => ask((reader) => reader.totals()),
   };
 }

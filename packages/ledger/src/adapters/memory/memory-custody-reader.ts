@@ -4,7 +4,7 @@ import { isPending } from '../../core/invocation.ts';
 import { compareCodePoints } from '../../core/json.ts';
 import { debtsOfRun, isOpen, isOwedInvocation } from '../../core/obligations.ts';
 import { taskCustodyOf } from '../../core/task-custody.ts';
-import type { CustodyReader } from '../../ports/custody-reader.ts';
+import type { CustodyDebts, CustodyReader } from '../../ports/custody-reader.ts';
 
 /** A log as far as this reader needs it. */
 interface FoldedLog {
@@ -34,21 +34,23 @@ export function memoryCustodyReader(log: FoldedLog): CustodyReader {
       [...fold.containment.values()]
         .filter(isFaultOpen)
         .sort((a, b) => compareCodePoints(a.run_id, b.run_id)),
-    totals: async () => {
-      const debts = [...fold.runs.values()].map(debtsOfRun);
-      const pending = [...fold.invocations.values()].filter(isOwedInvocation);
-      const since = [
-        ...debts.flatMap((debt) => debt.owed_at ?? []),
-        ...pending.map((item) => item.requested_at),
-      ];
-      return {
-        events: log.stored.length,
-        runs: [...fold.runs.values()].filter((run) => run.started).length,
-        open_runs: debts.filter((debt) => debt.owes_run).length,
-        pending_invocations: pending.length,
-        undisposed_patches: debts.filter((debt) => debt.owes_patch).length,
-        oldest_unreconciled_at: since.sort(compareCodePoints)[0] ?? null,
-      };
-    },
+    debts: async () => debtsIn(fold),
+    totals: async () => ({
+      events: log.stored.length,
+      runs: [...fold.runs.values()].filter((run) => run.started).length,
+      ...debtsIn(fold),
+    }),
+  };
+}
+
+function debtsIn(fold: CustodyFold): CustodyDebts {
+  const debts = [...fold.runs.values()].map(debtsOfRun);
+  const pending = [...fold.invocations.values()].filter(isOwedInvocation);
+  const since = [...debts.flatMap((debt) => debt.owed_at ?? []), ...pending.map((item) => item.requested_at)];
+  return {
+    open_runs: debts.filter((debt) => debt.owes_run).length,
+    pending_invocations: pending.length,
+    undisposed_patches: debts.filter((debt) => debt.owes_patch).length,
+    oldest_unreconciled_at: since.sort(compareCodePoints)[0] ?? null,
   };
 }

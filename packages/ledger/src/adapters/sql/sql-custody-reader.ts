@@ -5,7 +5,7 @@ import type { TaskCustody } from '../../core/obligations.ts';
 import type { RunEvidence, TaskFacts } from '../../core/run-evidence.ts';
 import { emptyTaskFacts } from '../../core/run-evidence.ts';
 import type { RunRecord } from '../../core/run-record.ts';
-import type { CustodyReader, CustodyTotals } from '../../ports/custody-reader.ts';
+import type { CustodyDebts, CustodyReader, CustodyTotals } from '../../ports/custody-reader.ts';
 import { gather } from './gather.ts';
 import { keyedQuery } from './kept-query.ts';
 import { ofLedger } from './of-ledger.ts';
@@ -68,6 +68,7 @@ export function sqlCustodyReader(context: SqlContext): CustodyReader {
         .execute();
       return rows.map((row) => parseRecord(row.record));
     },
+    debts: () => reader.transaction().execute((db) => readDebts(db, context)),
     totals: () => reader.transaction().execute((db) => readTotals(db, context)),
   };
 }
@@ -214,6 +215,10 @@ async function readTotals(db: Db, context: SqlContext): Promise<CustodyTotals> {
     .where('task_id', '>=', '')
     .where('first_seq', '>', 0)
     .executeTakeFirstOrThrow();
+  return { events: Number(head.seq), runs: Number(runs.count), ...(await readDebts(db, context)) };
+}
+
+async function readDebts(db: Db, context: SqlContext): Promise<CustodyDebts> {
   const owed = await db
     .selectFrom('run')
     .select(({ fn }) => [
@@ -234,8 +239,6 @@ async function readTotals(db: Db, context: SqlContext): Promise<CustodyTotals> {
     .filter((time): time is string => time !== null)
     .sort(compareCodePoints);
   return {
-    events: Number(head.seq),
-    runs: Number(runs.count),
     open_runs: Number(owed.open ?? 0),
     pending_invocations: Number(pending.count),
     undisposed_patches: Number(owed.patches ?? 0),
