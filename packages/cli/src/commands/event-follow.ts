@@ -13,7 +13,7 @@ export interface EventFollowOptions extends EventFilter {
   readonly after?: number | undefined;
   /** Begin this many events before the newest one. */
   readonly last?: number | undefined;
-  /** Between two looks, in milliseconds. */
+  /** Between two looks, at most, in milliseconds; a commit that is told ends the pause. */
   readonly interval: number;
 }
 
@@ -31,12 +31,18 @@ export async function eventFollow(
   return withLedger(context, 'look', async (ledger) => {
     let seen = after ?? Math.max(0, (await ledger.head()).seq - (last ?? 0));
     while (!signal.aborted && !context.out.isClosed()) {
+      // Before the look, so that no commit falls between the two.
+      const mark = await ledger.commits?.mark();
       const { seq: head } = await ledger.head();
       if (head > seen) {
         await printEvents(context, ledger.read({ ...toQuery({ ...filter, after: seen }), upTo: head }));
         seen = head;
       }
-      await wait(interval, undefined, { signal }).catch(() => undefined);
+      const pause =
+        ledger.commits === null || mark === undefined
+          ? wait(interval, undefined, { signal })
+          : ledger.commits.after(mark, { signal, atMostMs: interval });
+      await pause.catch(() => undefined);
     }
     return EXIT.done;
   });

@@ -80,6 +80,7 @@ export async function openRemote(options: RemoteOptions): Promise<Ledger> {
     leaders: httpLeaders(channel),
     records: httpRecords(channel),
     replicas: store.has_replicas ? httpReplicas : null,
+    commits: null,
     managesTasks: store.manages_tasks,
     ...commands,
     ...remoteWaits(channel, commands.runs),

@@ -7,6 +7,7 @@ import { parseNewEvent } from '../core/parse-event.ts';
 import type { NewEvent, StoredEvent } from '../core/recorded-event.ts';
 import { StoreError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { CommitSignal } from '../ports/commit-signal.ts';
 import type { CustodyReader } from '../ports/custody-reader.ts';
 import type { EventQuery, Head } from '../ports/event-store.ts';
 import type { LeaderStore } from '../ports/leader-store.ts';
@@ -69,6 +70,8 @@ export interface Ledger extends AsyncDisposable, ManagedCommands, Waits {
   readonly records: RecordStore;
   /** Copies of rows on children's drives; null on stores without a data root. */
   readonly replicas: ReplicaReader | null;
+  /** Tells of commits, also of those in other processes; null on stores that only observe. */
+  readonly commits: CommitSignal | null;
   /** Whether the store keeps managed tasks; on others every command of theirs is refused with `not_supported`. */
   readonly managesTasks: boolean;
   /**
@@ -158,6 +161,7 @@ export function createLedger(store: LedgerStore, clock: Clock, processes: Proces
     leaders: store.leaders,
     records: recordsOf(store),
     replicas: store.replicas ?? null,
+    commits: store.managed?.commits ?? null,
     managesTasks: store.managed !== undefined,
     ...commands,
     ...waitsOn(managed, commands.runs),
