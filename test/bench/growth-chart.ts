@@ -1,4 +1,20 @@
-import type { SizeFigures } from './history.ts';
+/** What was measured at one size. Times in milliseconds, memory in MiB at its peak. */
+export interface SizeFigures {
+  readonly events: number;
+  readonly import_per_second: number;
+  readonly import_mib: number;
+  readonly sqlite_bytes: number;
+  readonly sqlite_boot_ms: number;
+  readonly sqlite_sweep_ms: number;
+  readonly sqlite_audit_ms: number;
+  readonly sqlite_mib: number;
+  readonly backfill_per_second: number;
+  readonly index_per_second: number;
+  readonly index_mib: number;
+  readonly jsonl_boot_ms: number;
+  readonly jsonl_sweep_ms: number;
+  readonly jsonl_mib: number;
+}
 
 const WIDTH = 760;
 const HEIGHT = 420;

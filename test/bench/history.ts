@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import type { SizeFigures } from './growth-chart.ts';
 import { drawGrowth } from './growth-chart.ts';
 import { writeRoot } from './history-root.ts';
 import type { StepFigures } from './history-step.ts';
@@ -16,24 +17,6 @@ const STEP = fileURLToPath(new URL('./history-step.js', import.meta.url));
 
 /** Tasks that are healed at each size, as far as there are so many. */
 const STALE_ROWS = 10_000;
-
-/** What was measured at one size. Times in milliseconds, memory in MiB at its peak. */
-export interface SizeFigures {
-  readonly events: number;
-  readonly import_per_second: number;
-  readonly import_mib: number;
-  readonly sqlite_bytes: number;
-  readonly sqlite_boot_ms: number;
-  readonly sqlite_sweep_ms: number;
-  readonly sqlite_audit_ms: number;
-  readonly sqlite_mib: number;
-  readonly backfill_per_second: number;
-  readonly index_per_second: number;
-  readonly index_mib: number;
-  readonly jsonl_boot_ms: number;
-  readonly jsonl_sweep_ms: number;
-  readonly jsonl_mib: number;
-}
 
 const { values } = parseArgs({
   options: {
