@@ -241,8 +241,25 @@ function splitEnvelope(text: string, rest: Map<string, string>, live: Map<string
   if (entries.some(isLive)) live.set(ENVELOPE, printCompact(new Map(entries.filter(isLive))));
 }
 
-/** Puts the parts together again; the inverse of {@link splitRow} but for the order of keys. */
+/**
+ * Puts the parts together again; the inverse of {@link splitRow} but for the order of keys.
+ *
+ * @throws InvalidRowError if a part is no JSON object any more.
+ */
 export function joinRow(parts: RowParts, taskId: string): TaskRow {
+  try {
+    return joined(parts, taskId);
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    throw new InvalidRowError(`the stored row of ${taskId} is no JSON object any more`, {
+      hint: 'Somebody changed it behind the ledger; restore it from a backup. It was left as it is.',
+      facts: { task_id: taskId },
+      cause,
+    });
+  }
+}
+
+function joined(parts: RowParts, taskId: string): TaskRow {
   const raw = new Map([...parseRawObject(parts.frozen), ...parseRawObject(parts.added)]);
   for (const [key, item] of parseRawObject(parts.live)) {
     const envelope = key === ENVELOPE ? raw.get(ENVELOPE) : undefined;

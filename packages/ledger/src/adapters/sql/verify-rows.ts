@@ -62,7 +62,7 @@ function joined(stored: StoredRow): TaskRow | null {
   try {
     return joinRow(stored, stored.task_id);
   } catch (error) {
-    if (error instanceof InvalidRowError || error instanceof SyntaxError) return null;
+    if (error instanceof InvalidRowError) return null;
     throw error;
   }
 }
