@@ -1,6 +1,7 @@
+import { spawn } from 'node:child_process';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CliBench } from '../support/cli.ts';
-import { cliBench, shaped, toLines } from '../support/cli.ts';
+import { CLI_BIN, cliBench, finished, shaped, toLines } from '../support/cli.ts';
 import { CLI_SCHEMAS, REFUSAL_SCHEMA } from '../support/cli-schemas.ts';
 import { plain, runOnTerminal, startOnTerminal } from '../support/terminal.ts';
 
@@ -188,16 +189,18 @@ test('the plan that was shown is the plan that is applied; one event in between,
   });
 });
 
-test('the plan that a person copies from the screen applies', async () => {
-  const { lines } = await runOnTerminal(['backfill', '--dry-run'], { dir: bench.dir });
+test.for([
+  [['backfill']],
+  [['sweep', '--live', 't-18']],
+  [['sweep', '--live', '']],
+  [['clear', 't-17']],
+] as const)('the plan of %j that a person copies from the screen applies', async ([command]) => {
+  const { lines } = await runOnTerminal([...command, '--dry-run'], { dir: bench.dir });
   const at = lines.findIndex((line) => line.startsWith('  $ custody'));
-  const typed = `${lines[at]} ${lines[at + 1]}`
-    .replace('$ custody', '')
-    .replace('\\', '')
-    .trim()
-    .split(/\s+/);
+  const copied = `${lines[at]?.replace('  $ custody', '')}\n${lines[at + 1]}`;
 
-  expect(await bench.run(typed)).toMatchObject({ code: 0 });
+  const child = spawn('sh', ['-c', `"$0" "$1" ${copied}`, process.execPath, CLI_BIN], { cwd: bench.dir });
+  expect(await finished(child)).toMatchObject({ code: 0 });
   expect((await bench.json(['task', 'get', 't-17'])).value).toMatchObject({
     delegated_runs_unreconciled: ['invocation:inv-3', 'patch:r-9'],
   });

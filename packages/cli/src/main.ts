@@ -6,6 +6,7 @@ import { CliError, usageError } from './errors.ts';
 import type { ExitCode } from './exit-code.ts';
 import { EXIT } from './exit-code.ts';
 import { errorJson, errorText, toErrorReport } from './output/error-report.ts';
+import { shellWord } from './output/shell-word.ts';
 import { createProgram, DEFAULT_STORE } from './program.ts';
 
 // The only file that sees `process`: arguments, environment, streams and signals come in here, the exit code leaves.
@@ -104,11 +105,6 @@ function contextOf(options: GlobalOptions): CommandContext {
     interruption,
     now: () => Date.now(),
   };
-}
-
-/** A text as one word for a shell. */
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** https://no-color.org: any value of NO_COLOR but the empty one means no. */

@@ -8,6 +8,7 @@ import { withReconciler } from '../open-reconciler.ts';
 import { failedLines, idLines, planLines } from '../output/pass-text.ts';
 import { printable, valueText } from '../output/printable.ts';
 import { printReport } from '../output/report.ts';
+import { shellWord } from '../output/shell-word.ts';
 import { printPlanChanged } from './plan-changed.ts';
 
 /** Options of `sweep`. */
@@ -22,7 +23,7 @@ export async function sweep(context: CommandContext, options: SweepOptions): Pro
   return withReconciler(context, options, async (reconciler, pass) => {
     const report = await reconciler.sweep({ ...pass, live });
     if ('outcome' in report) return printPlanChanged(context, report);
-    await printReport(context, report, () => humanSweep(report, context));
+    await printReport(context, report, () => humanSweep(report, options, context));
     return EXIT.done;
   });
 }
@@ -36,11 +37,21 @@ function journalLines(journals: SweepReport['journals']): readonly string[] {
   ];
 }
 
-function humanSweep(report: SweepReport, context: CommandContext): string {
+/** The sweep as it was asked for: with other owners alive another plan would be made. */
+function sameSweep({ live, gateway, journal = [] }: SweepOptions): string {
+  const options = [
+    ...(live === undefined ? [] : ['--live', live]),
+    ...(gateway === undefined ? [] : ['--gateway', gateway]),
+    ...journal.flatMap((directory) => ['--journal', directory]),
+  ];
+  return ['sweep', ...options.map(shellWord)].join(' ');
+}
+
+function humanSweep(report: SweepReport, options: SweepOptions, context: CommandContext): string {
   const { events_scanned, refreshed, deferred, orphans, failed } = report;
   const did = report.plan === undefined ? 'refreshed' : 'to refresh';
   return [
-    ...planLines(report, 'sweep', context),
+    ...planLines(report, sameSweep(options), context),
     ...orphans.map(
       (orphan) =>
         `orphan ${valueText(orphan['run_id'] ?? orphan['invocation_id'])}: ${valueText(orphan.action)}`,

@@ -84,7 +84,7 @@ function itemLines(
         ids: true,
       },
       { head: 'HOLDER', texts: texts((item) => item.holder ?? '-'), least: 6 },
-      { head: 'WHY', texts: texts((item) => item.reason), least: 34 },
+      { head: 'WHY', texts: texts((item) => item.reason), least: 36 },
     ],
     out.columns,
   );
