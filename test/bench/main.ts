@@ -19,9 +19,11 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     json: { type: 'string' },
     rounds: { type: 'string' },
+    /** How much of the work is done, 1 being all of it. */
+    scale: { type: 'string' },
   },
 });
-const size = values.quick ? 0.1 : 1;
+const size = Number(values.scale ?? (values.quick ? 0.1 : 1));
 const rounds = Number(values.rounds ?? (values.quick ? 3 : 5));
 const directory = mkdtempSync(join(tmpdir(), 'custody-bench-'));
 
