@@ -1,6 +1,8 @@
+import { openPlace, simulate } from '@custody/cli/simulation';
 import { expect, test } from 'vitest';
+import { naiveOracle } from '../support/naive-oracle.ts';
 import { figuresText, playAll, seedsOf } from '../support/seed-run.ts';
-import { SEEDS } from './seeds.ts';
+import { HISTORIES, SEEDS } from './seeds.ts';
 
 const SQLITE = { on: 'sqlite', from: 1, count: 40, steps: 50 } as const;
 const JSONL = { on: 'jsonl', from: 1, count: 15, steps: 40 } as const;
@@ -37,4 +39,14 @@ test('seeds that broke something once hold', async () => {
 
   process.stdout.write(figuresText('kept', SEEDS.length, run));
   expect(run.failures).toEqual([]);
+});
+
+test.each(HISTORIES)('a history that broke something once holds: $why', async ({ on, steps }) => {
+  const { failure } = await simulate({
+    steps,
+    openPlace: (newId) => openPlace(on, newId),
+    oracle: naiveOracle,
+  });
+
+  expect(failure).toBeNull();
 });

@@ -92,7 +92,7 @@ export interface Step {
 }
 
 const PICK_MAX = 9_999;
-const STRIKE_AT_MAX = 12;
+const STRIKE_AT_MAX = 30;
 
 function entriesOf<K extends string>(
   weights: Readonly<Record<K, number>>,
