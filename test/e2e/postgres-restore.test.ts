@@ -96,7 +96,7 @@ describe('a backup of a PostgreSQL server that was put back', () => {
     const heals = (await collect(ledger.read({ type: 'custody.reconciled' }))).map(
       ({ event }) => event['task_id'],
     );
-    expect(heals.toSorted()).toEqual([...new Set(heals)].toSorted());
+    expect(new Set(heals).size).toBe(heals.length);
     expect(heals).toEqual(expect.arrayContaining(['t-kept-7', 't-other-9']));
     expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true });
     expect((await ledger.verify({ expectHead: lost })).problems.map(({ code }) => code)).toEqual([

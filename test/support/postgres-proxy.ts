@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /** What happens to the next commit that passes. */
-export type CutAt = 'before_commit' | 'after_commit';
+type CutAt = 'before_commit' | 'after_commit';
 
 /** A way to a server that can be cut at the worst moment. */
 export interface PostgresProxy {

@@ -26,7 +26,7 @@ const PARTITIONED = [
 const MAX_SUFFIX = 40;
 
 /** The partition of a table that holds a ledger. Ids of ledgers are longer than names may be, and case counts in them. */
-export function partitionName(table: string, ledger: string): string {
+function partitionName(table: string, ledger: string): string {
   const plain = /^[a-z0-9_]+$/.test(ledger) && ledger.length <= MAX_SUFFIX;
   if (plain) return `${table}__${ledger}`;
   const readable = ledger
