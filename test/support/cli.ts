@@ -108,6 +108,11 @@ export async function finished(child: ChildProcessWithoutNullStreams): Promise<C
   return { code, signal, stdout: stdout(), stderr: stderr() };
 }
 
+/** An audit's text without the moment at which it was made, and the ages that follow from it. */
+export function withoutMoment(json: string): string {
+  return json.replaceAll(/"at":"[^"]*",/g, '').replaceAll(/"age_ms":\d+,/g, '');
+}
+
 /** JSON Lines as values. */
 export function parseLines(text: string): readonly unknown[] {
   return text
