@@ -25,16 +25,15 @@ export async function writeRows<T extends keyof Tables>(
   const columns = Object.keys(write.rows[0] ?? {});
   const key =
     write.key === undefined || flags.ledgers === 'one' ? (write.key ?? []) : ['ledger', ...write.key];
+  const table = flags.placeOf?.(write.table) ?? `"${write.table}"`;
+  if (flags.keyList === 'any_array') {
+    await writeColumns(db, { table, columns, key }, write.rows);
+    return;
+  }
   let start = 0;
   for (const size of SIZES) {
     for (; write.rows.length - start >= size; start += size) {
-      const text = textOf({
-        table: flags.placeOf?.(write.table) ?? `"${write.table}"`,
-        columns,
-        key,
-        size,
-        isNumbered: flags.keyList === 'any_array',
-      });
+      const text = textOf({ table, columns, key, size });
       await db.executeQuery(CompiledQuery.raw(text, valuesOf(write.rows, columns, { start, size })));
     }
   }
@@ -53,32 +52,53 @@ function valuesOf(
   return values;
 }
 
-interface Statement {
+/** What a statement writes, whatever the rows. */
+interface Target {
   /** Where the table is, quoted. */
   readonly table: string;
   readonly columns: readonly string[];
   readonly key: readonly string[];
+}
+
+/** Each column as one array: a text for every number of rows, whose plan costs nothing. */
+async function writeColumns(db: Db, { table, columns, key }: Target, rows: readonly object[]): Promise<void> {
+  if (rows.length === 0) return;
+  const values = columns.map((column) => rows.map((row) => (row as Record<string, unknown>)[column]));
+  const types = values.map((list) => (list.some((value) => typeof value === 'number') ? 'bigint' : 'text'));
+  const name = `${table} ${types.join()} ${key.join()} ${columns.join()}`;
+  const arrays = types.map((type, index) => `$${index + 1}::${type}[]`).join(', ');
+  const text =
+    texts.get(name) ??
+    `insert into ${table} (${quoted(columns)}) select * from unnest(${arrays})${onConflict({ columns, key })}`;
+  texts.set(name, text);
+  await db.executeQuery(CompiledQuery.raw(text, values));
+}
+
+interface Statement extends Target {
   readonly size: number;
-  /** Parameters are `$1`, `$2`, ... and not `?`. */
-  readonly isNumbered: boolean;
 }
 
 function textOf(statement: Statement): string {
-  const name = `${statement.table} ${statement.size} ${statement.isNumbered} ${statement.key.join()} ${statement.columns.join()}`;
+  const name = `${statement.table} ${statement.size} ${statement.key.join()} ${statement.columns.join()}`;
   const text = texts.get(name) ?? buildText(statement);
   texts.set(name, text);
   return text;
 }
 
-function buildText({ table, columns, key, size, isNumbered }: Statement): string {
-  const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
-  const row = (index: number) =>
-    `(${columns.map((_, place) => (isNumbered ? `$${index * columns.length + place + 1}` : '?')).join(', ')})`;
-  const rows = Array.from({ length: size }, (_, index) => row(index)).join(', ');
-  const insert = `insert into ${table} (${quoted(columns)}) values ${rows}`;
-  if (key.length === 0) return insert;
+function buildText({ table, columns, key, size }: Statement): string {
+  const row = `(${columns.map(() => '?').join(', ')})`;
+  const rows = Array.from({ length: size }, () => row).join(', ');
+  return `insert into ${table} (${quoted(columns)}) values ${rows}${onConflict({ columns, key })}`;
+}
+
+function onConflict({ columns, key }: Pick<Target, 'columns' | 'key'>): string {
+  if (key.length === 0) return '';
   const replaced = columns
     .filter((column) => column !== 'ledger' && !key.includes(column))
     .map((column) => `"${column}" = excluded."${column}"`);
-  return `${insert} on conflict (${quoted(key)}) do update set ${replaced.join(', ')}`;
+  return ` on conflict (${quoted(key)}) do update set ${replaced.join(', ')}`;
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
 }
