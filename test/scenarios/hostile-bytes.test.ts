@@ -92,7 +92,7 @@ test.each(['custody', 'ouroboros'] as const)(
       root.write(bytes);
       const ledger = await root.open();
       const runs = new Set(
-        (await collect(ledger.read({ type: 'run.started' }))).map(({ event }) => event.run_id),
+        (await collect(ledger.read({ type: 'run.started' }))).map(({ event }) => event['run_id']),
       );
       const report = await ledger.verify();
 

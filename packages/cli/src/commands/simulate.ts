@@ -3,6 +3,7 @@ import type { ExitCode } from '../exit-code.ts';
 import { EXIT } from '../exit-code.ts';
 import { startProgress } from '../output/progress.ts';
 import { printReport } from '../output/report.ts';
+import type { SimulationReport } from '../output/simulation-report.ts';
 import { simulationText } from '../output/simulation-text.ts';
 import type { PlaceKind } from '../simulation/place-kinds.ts';
 import type { SeedResult } from '../simulation/play-seed.ts';
@@ -13,27 +14,6 @@ export interface SimulateOptions {
   readonly seed?: number | undefined;
   readonly steps?: number | undefined;
   readonly on?: PlaceKind | undefined;
-}
-
-/** What a simulation came to, as it is printed. */
-export interface SimulationReport {
-  readonly seed: number;
-  readonly steps: number;
-  readonly on: PlaceKind;
-  /** False if a promise broke. */
-  readonly ok: boolean;
-  /** The same seed, steps and store give the same hash. */
-  readonly trace_hash: string;
-  readonly faults: readonly { readonly fault: string; readonly count: number }[];
-  readonly checks: readonly { readonly promise: string; readonly count: number }[];
-  readonly failure: {
-    readonly promise: string;
-    readonly step: number;
-    readonly message: string;
-    /** The shortest history that was found to fail the same way, a line a step. */
-    readonly history: readonly string[];
-  } | null;
-  readonly repeat: string;
 }
 
 const DEFAULTS = { seed: 1, steps: 200, on: 'memory' } as const;

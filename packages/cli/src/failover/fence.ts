@@ -2,9 +2,9 @@ import type { FailoverNodes, Ledger } from '@custody/ledger';
 import { syncFolder, writeDurably } from '../state/durable-file.ts';
 import { fencedLine } from '../state/node-fence.ts';
 import { fencedFile, readStateFile } from '../state/state-folder.ts';
+import type { FailoverTools } from './failover-tools.ts';
 import type { FailoverRefusal } from './preflight.ts';
 import { isRaisedBy, judgeEpoch, nodesOf } from './preflight.ts';
-import type { FailoverTools } from './promote.ts';
 import { readEpoch } from './read-epoch.ts';
 import type { Survey } from './survey.ts';
 

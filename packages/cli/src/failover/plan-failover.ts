@@ -3,10 +3,10 @@ import { failedFile, fencedFile, roleFile, UPSTREAM_FILE } from '../state/state-
 import type { FailoverInput, FailoverStep } from './failover-input.ts';
 import type { FailoverReport } from './failover-report.ts';
 import { failoverReport } from './failover-report.ts';
+import type { FailoverTools } from './failover-tools.ts';
 import { lookAtNode } from './look-at-node.ts';
 import type { FailoverRefusal } from './preflight.ts';
 import { isRaisedBy, judge, nodesOf } from './preflight.ts';
-import type { FailoverTools } from './promote.ts';
 import { look } from './promote.ts';
 import { isUpstream } from './step-states.ts';
 import type { Survey } from './survey.ts';

@@ -1,11 +1,10 @@
-import type { Ledger } from '@custody/ledger';
 import { upstreamLine } from '../proxy/upstream.ts';
 import { syncFolder, writeDurably } from '../state/durable-file.ts';
 import { failedFile, readStateFile, roleFile, UPSTREAM_FILE } from '../state/state-folder.ts';
 import { confirmRole } from './confirm-role.ts';
-import type { FailoverConsent, FailoverInput, FailoverStep } from './failover-input.ts';
 import type { FailoverReport } from './failover-report.ts';
 import { failoverReport } from './failover-report.ts';
+import type { FailoverTools } from './failover-tools.ts';
 import { fence } from './fence.ts';
 import { lookAtNode } from './look-at-node.ts';
 import type { FailoverRefusal } from './preflight.ts';
@@ -14,25 +13,6 @@ import { readEpoch } from './read-epoch.ts';
 import type { Survey } from './survey.ts';
 import { placeOf, survey } from './survey.ts';
 import { verifyService } from './verify-service.ts';
-
-/** A point after which what was done so far is durable. */
-type DurablePoint = 'marked' | 'raised' | 'fenced' | 'promoted' | 'confirmed' | 'switched' | 'verified';
-
-/** What a failover works with. */
-export interface FailoverTools {
-  readonly input: FailoverInput;
-  readonly consent: FailoverConsent;
-  /** With which the last step writes its record; null where nodes want none. */
-  readonly token: string | null;
-  /** Opens the store: to look, which changes nothing, or to write. */
-  readonly open: (use: 'prove' | 'work') => Promise<Ledger>;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Hears what was done, or was done already. */
-  readonly tell: (step: FailoverStep, text: string) => Promise<void>;
-  /** Awaited at each point, so that a test can stop the process exactly there. */
-  readonly onDurable?: (point: DurablePoint) => Promise<void>;
-}
 
 /** What a failover that is over says: where things stand, or why it stopped. */
 export type FailoverOutcome = FailoverReport | FailoverRefusal;

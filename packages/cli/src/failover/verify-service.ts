@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toError } from '../errors.ts';
 import { askNode } from './ask-node.ts';
+import type { FailoverTools } from './failover-tools.ts';
 import { lookAtNode } from './look-at-node.ts';
 import type { FailoverRefusal } from './preflight.ts';
 import { refuse } from './preflight.ts';
-import type { FailoverTools } from './promote.ts';
 import { isServing } from './step-states.ts';
 
 /** The record that a failover writes and reads back. There is one, however many failovers there were. */

@@ -1,6 +1,6 @@
 import type { CommandContext } from '../command-context.ts';
-import type { SimulationReport } from '../commands/simulate.ts';
 import { printable } from './printable.ts';
+import type { SimulationReport } from './simulation-report.ts';
 
 /** A simulation for people. */
 export function simulationText(report: SimulationReport, { paint }: Pick<CommandContext, 'paint'>): string {
