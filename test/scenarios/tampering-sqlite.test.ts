@@ -216,6 +216,46 @@ describe('tampering with a SQLite store', () => {
     expect(report.problems[0]).toMatchObject(expected);
   });
 
+  test('P4: a frozen field that an orchestrator wrote and somebody edited is named by the signed list, with its task', async () => {
+    const path = join(directory, 'frozen.db');
+    await richStore(path);
+    const lines: string[] = [];
+    const ledger = await openLedger(`sqlite:${path}`);
+    const checkpoint = await ledger.takeCheckpoint({
+      privateKey: KEYS.privateKey,
+      writeRow: async (line) => void lines.push(line),
+    });
+    await ledger.close();
+    const db = openRawSqlite(path);
+    const trigger = db
+      .prepare(`select sql from sqlite_master where name = 'frozen_part_is_immutable'`)
+      .get() as { sql: string };
+    db.exec('drop trigger frozen_part_is_immutable');
+    db.exec(`update task_row set frozen = replace(frozen, 'provider', 'Provider') where task_id = 't-1'`);
+    db.exec(trigger.sql);
+    db.close();
+    async function* listed(): AsyncGenerator<string, void> {
+      yield* lines;
+    }
+
+    await using looking = await openLedger(`sqlite:${path}`, { readOnly: true });
+
+    // The log does not hold what an orchestrator wrote: that is what the list is for.
+    expect(await looking.verify({ rebuild: true })).toMatchObject({ ok: true });
+    expect(
+      await looking.verify({ proof: { checkpoint, publicKey: KEYS.publicKey, frozenRows: listed() } }),
+    ).toMatchObject({
+      ok: false,
+      problems: [
+        {
+          code: 'frozen_field_changed',
+          task_id: 't-1',
+          message: expect.stringContaining('reason_code') as string,
+        },
+      ],
+    });
+  });
+
   test('P2, P4: a guard that was taken out, changed or added is named, whatever was done without it', async () => {
     const tries: readonly [string, string][] = [
       ['drop trigger event_is_never_updated', 'the trigger event_is_never_updated is missing'],

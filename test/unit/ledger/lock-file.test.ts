@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { BusyError } from '@custody/ledger';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { takeLock } from '../../../packages/ledger/src/adapters/jsonl/lock-file.ts';
 
 const RULES = { pollMs: 1, waitMs: 30, staleMs: 10_000 };
@@ -103,6 +103,18 @@ describe('a lock file', () => {
     expect(readFileSync(path(), 'utf8')).toContain(`pid=${process.pid} `);
     lock.release();
     expect(existsSync(path())).toBe(false);
+  });
+
+  it('B46: is never taken over from a process that may not be asked: only "no such process" is proof', async () => {
+    leaveLock(GONE, 1000);
+    const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+      throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' });
+    });
+    onTestFinished(() => kill.mockRestore());
+
+    await expect(takeLock(path(), RULES, notOurs)).rejects.toBeInstanceOf(BusyError);
+
+    expect(readFileSync(path(), 'utf8')).toBe(GONE);
   });
 
   it('is taken over at once from a process of ours that is gone', async () => {

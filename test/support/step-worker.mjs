@@ -1,0 +1,77 @@
+// A process that kills itself as a power cut would, right after the n-th step of its work that touched the disk.
+//
+// usage: step-worker.mjs URL WORK N
+//   WORK  append, rotate, put, heal, sweep, checkpoint, recover (a folder of journals beside the store)
+//   N     from 1; the process lives, and prints "done", if its work has fewer steps
+// It prints every event that was acknowledged as "ack ID".
+import fs, { writeSync } from 'node:fs';
+import fsp from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+
+const [url, work, limit] = process.argv.slice(2);
+const { openJournals, openLedger, parseTaskRow } = await import('@custody/ledger');
+const { createReconciler } = await import('@custody/reconciler');
+
+let steps = 0;
+let isCounting = false;
+const step = (name) => {
+  if (!isCounting) return;
+  steps += 1;
+  if (steps !== Number(limit)) return;
+  writeSync(1, `died after ${name}\n`);
+  process.kill(process.pid, 'SIGKILL');
+};
+for (const name of [
+  'writeSync',
+  'fdatasyncSync',
+  'fsyncSync',
+  'renameSync',
+  'linkSync',
+  'unlinkSync',
+  'rmSync',
+  'writeFileSync',
+  'ftruncateSync',
+]) {
+  const original = fs[name];
+  fs[name] = (...args) => {
+    const result = original(...args);
+    // What goes to stdout is no step of the work.
+    if (args[0] !== 1) step(name);
+    return result;
+  };
+}
+for (const name of ['open', 'writeFile', 'rename', 'link', 'unlink', 'rm', 'mkdir']) {
+  const original = fsp[name];
+  fsp[name] = async (...args) => {
+    const result = await original(...args);
+    step(name);
+    return result;
+  };
+}
+syncBuiltinESMExports();
+
+const ledger = await openLedger(url);
+const reconciler = createReconciler(ledger);
+const append = async (events) => {
+  const { events: placed } = await ledger.append(events);
+  for (const { id } of placed) writeSync(1, `ack ${id}\n`);
+};
+const key = process.env.SIGNING_KEY;
+const works = {
+  append: () => append([{ id: 'w-1', type: 'run.started', run_id: 'w-1', task_id: 't-1' }]),
+  // The log has outgrown its bound: this append moves it to the archive first.
+  rotate: () => append([{ id: 'w-1', type: 'run.started', run_id: 'w-1', task_id: 't-1' }]),
+  put: () => ledger.rows.put([parseTaskRow('{"task_id":"t-9","status":"failed"}')]),
+  heal: () => reconciler.backfill(),
+  sweep: () => reconciler.sweep(),
+  checkpoint: async () => {
+    const checkpoint = await ledger.takeCheckpoint({ privateKey: key, writeRow: async () => undefined });
+    await ledger.recordCheckpoint(checkpoint);
+  },
+  recover: () => openJournals(process.env.JOURNALS).recover(ledger),
+};
+isCounting = true;
+await works[work]();
+isCounting = false;
+writeSync(1, 'done\n');
+await ledger.close();
