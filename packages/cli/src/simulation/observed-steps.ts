@@ -19,7 +19,7 @@ export function anyTask(world: World, number: number): string {
 }
 
 /** Puts an event on its way, under an id that it keeps. */
-export function post(world: World, event: NewEvent): Message {
+function post(world: World, event: NewEvent): Message {
   const id = `e-${world.next()}`;
   // Said in the event, too, so that an effect that comes twice is seen under whatever id.
   const message = { event: { id, ...event, message: id } };

@@ -13,7 +13,7 @@ import type { Oracle, Replay } from './oracle.ts';
 import type { World } from './world.ts';
 
 /** What was seen of a row at one moment. */
-export interface SeenRow {
+interface SeenRow {
   readonly row: TaskRow;
   readonly version: string;
   readonly isTerminal: boolean;
