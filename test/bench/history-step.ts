@@ -68,7 +68,10 @@ async function measured(opened: Ledger) {
 
 /** Sweeps look at so many events each; only once they have seen all of the history are they idle. */
 async function catchUp(reconciler: Pick<Reconciler, 'sweep'>): Promise<void> {
-  while ((await reconciler.sweep()).events_scanned > 0);
+  for (;;) {
+    const report = await reconciler.sweep();
+    if (!('events_scanned' in report) || report.events_scanned === 0) return;
+  }
 }
 
 async function medianTime(work: () => Promise<unknown>): Promise<number> {
