@@ -1,5 +1,7 @@
 import type { ManagedFold } from '../../core/managed/managed-fold.ts';
 import { rowDocument } from '../../core/managed/row-document.ts';
+import type { RawObject } from '../../core/raw-json.ts';
+import type { RowParts } from '../../core/task-row.ts';
 import { joinRow } from '../../core/task-row.ts';
 import type { VerifyProblem } from '../../ports/ledger-store.ts';
 import { toLeaseGrant, toManagedTaskRow, toQuestionRow, toSubmissionRow } from './managed-records.ts';
@@ -52,6 +54,15 @@ export async function compareManagedTables(
   return [...problems, ...(await compareTaskRows(db, ledger, fold))];
 }
 
+/** The row's fields; null for one that was made unreadable, which then has none of them. */
+function rawOf(stored: RowParts, taskId: string): RawObject | null {
+  try {
+    return joinRow(stored, taskId).raw;
+  } catch {
+    return null;
+  }
+}
+
 /** The time of the newest write is anybody's who put a field of his own on the row. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['updated_at']);
 
@@ -64,7 +75,7 @@ async function compareTaskRows(db: Db, ledger: string, fold: ManagedFold): Promi
       .where('ledger', '=', ledger)
       .where('task_id', '=', task.task_id)
       .executeTakeFirst();
-    const raw = stored === undefined ? null : joinRow(stored, task.task_id).raw;
+    const raw = stored === undefined ? null : rawOf(stored, task.task_id);
     const wrong = Object.entries(rowDocument(task)).filter(
       ([key, value]) => !NOT_COMPARED.has(key) && raw?.get(key) !== JSON.stringify(value),
     );
