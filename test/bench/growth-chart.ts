@@ -43,8 +43,14 @@ export function drawGrowth(sizes: readonly SizeFigures[]): string {
   );
   const y = scale([0.1, 1000], [HEIGHT - BOTTOM, TOP]);
   const lines = LINES.map(({ name, colour, of }, index) => {
-    const points = sizes.map((size) => `${x(size.events).toFixed(1)},${y(of(size)).toFixed(1)}`).join(' ');
-    const label = `${name} (slope ${slopeOf(sizes.map((size) => [size.events, of(size)])).toFixed(2)})`;
+    // What was not measured at a size is not drawn; JSON keeps it as null.
+    const measured = sizes
+      .map((size) => [size.events, of(size)] as const)
+      .filter(([, value]) => value !== null && Number.isFinite(value));
+    const points = measured
+      .map(([events, value]) => `${x(events).toFixed(1)},${y(value).toFixed(1)}`)
+      .join(' ');
+    const label = `${name} (slope ${slopeOf(measured).toFixed(2)})`;
     const row = TOP + 18 * index;
     return `<polyline fill="none" stroke="${colour}" stroke-width="2" points="${points}"/>
 <rect x="${WIDTH - RIGHT + 12}" y="${row - 8}" width="10" height="10" fill="${colour}"/>
