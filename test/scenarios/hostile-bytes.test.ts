@@ -59,11 +59,11 @@ const SAMPLES = {
 
 const NEWLINE = Buffer.from('\n');
 
-/** True for a line that any reader takes for one JSON object. */
-function isObject(line: Buffer): boolean {
+/** True for a line that any reader takes for JSON: an event, or a value that is none of ours. */
+function isJson(line: Buffer): boolean {
   try {
-    const value: unknown = JSON.parse(line.toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    JSON.parse(line.toString('utf8'));
+    return true;
   } catch {
     return false;
   }
@@ -90,7 +90,7 @@ test.each(['custody', 'ouroboros'] as const)(
         lines.flatMap((line, index) => [line, NEWLINE, Buffer.from(good(index)), NEWLINE]),
       );
       root.write(bytes);
-      const ledger = await root.open();
+      const ledger = await openLedger(`jsonl:${root.path}`);
       const runs = new Set(
         (await collect(ledger.read({ type: 'run.started' }))).map(({ event }) => event['run_id']),
       );
@@ -109,8 +109,7 @@ test.each(['custody', 'ouroboros'] as const)(
         number += 1;
         at = end + 1;
         const isBlank = line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
-        if (isBlank || isObject(line) || looksForeign(line) || named.has(number) || named.size >= 100)
-          continue;
+        if (isBlank || isJson(line) || looksForeign(line) || named.has(number) || named.size >= 100) continue;
         unnamed.push(`${number}: ${line.toString('latin1').slice(0, 200)}`);
       }
       expect(unnamed).toEqual([]);
@@ -118,7 +117,7 @@ test.each(['custody', 'ouroboros'] as const)(
       expect(readFileSync(root.log).subarray(0, bytes.length).equals(bytes)).toBe(true);
       await ledger.close();
       if (round % 10 === 0) {
-        const again = await root.open();
+        const again = await openLedger(`jsonl:${root.path}`);
         expect(await again.verify({ rebuild: true })).toMatchObject({ events: report.events + 1 });
         await again.close();
       }
@@ -149,7 +148,7 @@ test(
         return 'taken';
       } catch (error) {
         if (!(error instanceof InvalidEventError)) throw error;
-        expect(error.message.length).toBeLessThan(2000);
+        expect(error.message.length).toBeLessThan(2 * text.length + 1000);
         expect(await ledger.head()).toEqual(before);
         return 'refused';
       }
@@ -199,7 +198,7 @@ test(
         return { id: `t-${index + 2}`, path, bytes: readFileSync(path) };
       });
       writeFileSync(join(root.path, 'task_results', 't-1.json'), ROW);
-      const ledger = await root.open();
+      const ledger = await openLedger(`jsonl:${root.path}`);
       const pass = await createReconciler(ledger).backfill();
       const report = await ledger.verify({ rebuild: true });
       const unreadable = new Set(report.notes.map(({ task_id }) => task_id));
@@ -281,7 +280,7 @@ test(
   async () => {
     await hostileRun('cursors and heads', { inputs: 2000 }, async (random, round) => {
       const root = jsonlRoot();
-      const ledger = await root.open();
+      const ledger = await openLedger(`jsonl:${root.path}`);
       await ledger.append([started('run-1', 't-1'), settled('run-1')]);
       await ledger.rows.put([parseTaskRow(JSON.stringify(failedRow('t-1', ['run-1'])))]);
       await createReconciler(ledger).sweep();
@@ -297,7 +296,7 @@ test(
       const bytes = mutated(random, readFileSync(file), readFileSync(root.log));
       writeFileSync(file, bytes);
 
-      const again = await root.open();
+      const again = await openLedger(`jsonl:${root.path}`);
       const report = await again.verify({ rebuild: true });
       const sweep = await createReconciler(again).sweep();
       const row = (await again.rows.load('t-2'))?.row.value;

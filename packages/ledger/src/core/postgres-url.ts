@@ -109,7 +109,8 @@ class Options {
     for (const key of this.#given.keys()) {
       if (![...OWN, ...FOR_DRIVER].includes(key))
         throw this.#refusal(
-          `the option ${JSON.stringify(key)} is unknown`,
+          // A name that is none may be the rest of a password with a ? in it.
+          /^\w{1,40}$/.test(key) ? `the option ${JSON.stringify(key)} is unknown` : 'an option is unknown',
           `This store knows ${[...OWN, ...FOR_DRIVER].join(', ')}.`,
         );
       if (this.#given.getAll(key).length > 1) throw this.#refusal(`the option ${key} is given twice`, HINT);
