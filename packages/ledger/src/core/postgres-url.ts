@@ -124,7 +124,7 @@ class Options {
   text(key: string, byDefault: string, isGood: (value: string) => boolean): string {
     const value = this.#given.get(key) ?? byDefault;
     if (isGood(value)) return value;
-    throw this.#refusal(`${key} can not be ${JSON.stringify(value)}`, HINT);
+    throw this.#refusal(`${key} can not be ${shownValue(value)}`, HINT);
   }
 
   count(key: string, byDefault: number): number {
@@ -138,4 +138,9 @@ class Options {
   #refusal(message: string, hint: string): UsageError {
     return new UsageError('invalid_url', message, { hint, facts: { url: this.#shown } });
   }
+}
+
+/** A value as it may be printed: one that holds an @ may be the rest of a URL with its password. */
+function shownValue(value: string): string {
+  return value.includes('@') ? 'what is given' : JSON.stringify(value);
 }
