@@ -95,6 +95,6 @@ test('help is asked for: on stdout, exit 0, with an example for every command', 
   expect(help).toMatchObject({ code: 0, stderr: '' });
   expect(help.stdout).toContain('Exit codes: 0 done');
   expect(ofCommand).toMatchObject({ code: 0, stderr: '' });
-  expect(ofCommand.stdout).toContain('Example:\n  custody backfill --dry-run');
+  expect(ofCommand.stdout).toContain('custody backfill --dry-run');
   expect(ofSubcommand.stdout).toContain('Example:');
 });
