@@ -47,7 +47,7 @@ describe.each(SERVED_STORES)('writes during a failover on $name', ({ url }) => {
 
 const IS_LONG = process.env['CUSTODY_TEST_LONG'] !== undefined;
 const LOAD = IS_LONG
-  ? { seconds: 600, everySeconds: 20, atLeast: 12, timeoutMs: 1_200_000 }
+  ? { seconds: 600, everySeconds: 20, atLeast: 8, timeoutMs: 1_200_000 }
   : { seconds: 20, everySeconds: 5, atLeast: 2, timeoutMs: 180_000 };
 
 describe.each(SERVED_STORES)('mixed load on $name', ({ url }) => {
