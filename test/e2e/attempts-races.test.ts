@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import type { ManagedProcess } from '../support/managed-process.ts';
 import { startManaged } from '../support/managed-process.ts';
+import { race } from '../support/race.ts';
 import { SHARED_PLACES } from '../support/shared-places.ts';
 
 const isWin = (answer: { readonly outcome: string }) =>
@@ -83,19 +84,11 @@ describe.each(SHARED_PLACES)('processes on one $name ledger', (place) => {
     const runs = await claimed(ROUNDS);
     const [left, right] = await Promise.all([startManaged(url), startManaged(url)]);
 
-    const rounds = await Promise.all(
-      runs.map((run) =>
-        Promise.all([
-          left.runs('reclaim', { taskId: run.task_id, runId: run.run_id, reason: 'race' }),
-          right.runs('complete', {
-            taskId: run.task_id,
-            runId: run.run_id,
-            fence: run.fence,
-            result: 'done',
-          }),
-        ]),
-      ),
-    );
+    const rounds = await race(runs, (run) => [
+      () => left.runs('reclaim', { taskId: run.task_id, runId: run.run_id, reason: 'race' }),
+      () =>
+        right.runs('complete', { taskId: run.task_id, runId: run.run_id, fence: run.fence, result: 'done' }),
+    ]);
 
     expect(rounds.filter((answers) => answers.filter(isWin).length !== 1)).toEqual([]);
     assertContested(rounds.map((answers) => answers.findIndex(isWin)));
@@ -119,14 +112,10 @@ describe.each(SHARED_PLACES)('processes on one $name ledger', (place) => {
       await ledger.runs.block({ taskId: run.task_id, runId: run.run_id, fence: run.fence, reason: 'stuck' });
     const [left, right] = await Promise.all([startManaged(url), startManaged(url)]);
 
-    const rounds = await Promise.all(
-      runs.map((run) =>
-        Promise.all([
-          left.runs('complete', { taskId: run.task_id, runId: run.run_id, replay: true, result: 'done' }),
-          right.tasks('unblock', { taskId: run.task_id }),
-        ]),
-      ),
-    );
+    const rounds = await race(runs, (run) => [
+      () => left.runs('complete', { taskId: run.task_id, runId: run.run_id, replay: true, result: 'done' }),
+      () => right.tasks('unblock', { taskId: run.task_id }),
+    ]);
 
     expect(rounds.filter((answers) => answers.filter(isWin).length !== 1)).toEqual([]);
     assertContested(rounds.map((answers) => answers.findIndex(isWin)));
@@ -188,14 +177,11 @@ describe.each(SHARED_PLACES)('processes on one $name ledger', (place) => {
       await ledger.tasks.create({ taskId: `t-${index}`, title: 'work' });
     const [left, right] = await Promise.all([startManaged(url), startManaged(url)]);
 
-    const rounds = await Promise.all(
-      Array.from({ length: ROUNDS }, (_, index) =>
-        Promise.all([
-          left.runs('claim', { taskId: `t-${index}`, holder: 'left' }),
-          right.runs('claim', { taskId: `t-${index}`, holder: 'right' }),
-        ]),
-      ),
-    );
+    const ids = Array.from({ length: ROUNDS }, (_, index) => `t-${index}`);
+    const rounds = await race(ids, (taskId) => [
+      () => left.runs('claim', { taskId, holder: 'left' }),
+      () => right.runs('claim', { taskId, holder: 'right' }),
+    ]);
 
     expect(rounds.filter((answers) => answers.filter(isWin).length !== 1)).toEqual([]);
     assertContested(rounds.map((answers) => answers.findIndex(isWin)));

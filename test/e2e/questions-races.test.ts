@@ -3,6 +3,7 @@ import { openLedger } from '@custody/ledger';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startManaged } from '../support/managed-process.ts';
 import { asked, heldBy, parked } from '../support/question-story.ts';
+import { race } from '../support/race.ts';
 import { SHARED_PLACES } from '../support/shared-places.ts';
 
 const WHICH = { question: 'Which?', options: ['A', 'B'] };
@@ -11,23 +12,6 @@ interface Round {
   readonly taskId: string;
   readonly run: Claimed;
   readonly questionId: string;
-}
-
-/** Round by round both sides start at once; who is sent off first takes turns, so that each side wins some. */
-async function race<Left, Right>(
-  all: readonly Round[],
-  sidesOf: (round: Round) => readonly [() => Promise<Left>, () => Promise<Right>],
-): Promise<readonly (readonly [Left, Right])[]> {
-  const ends: (readonly [Left, Right])[] = [];
-  for (const [index, round] of all.entries()) {
-    const [left, right] = sidesOf(round);
-    if (index % 2 === 0) ends.push(await Promise.all([left(), right()]));
-    else {
-      const second = right();
-      ends.push(await Promise.all([left(), second]));
-    }
-  }
-  return ends;
 }
 
 /** A race that one side always wins shows nothing. */
