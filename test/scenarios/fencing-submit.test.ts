@@ -165,7 +165,6 @@ describe.each(MANAGING_STORES)('fences and submits on $name', (kind) => {
   }
 });
 
-describe.each(MANAGING_STORES.filter((store) => store.isDurable))('two handles on $name', (kind) => {
 describe.each(MANAGING_STORES)('the nodes of a failover on $name', (kind) => {
   test('are kept with the epoch that it raised, until somebody raises the next', async () => {
     const { ledger } = await openDesk(kind);
@@ -186,6 +185,7 @@ describe.each(MANAGING_STORES)('the nodes of a failover on $name', (kind) => {
   });
 });
 
+describe.each(MANAGING_STORES.filter((store) => store.isDurable))('two handles on $name', (kind) => {
   test('X5 a handle of an older epoch changes no managed task', async () => {
     const desk = await openDesk(kind);
     await desk.ledger.tasks.create({ taskId: 't-1', title: 'work' });
