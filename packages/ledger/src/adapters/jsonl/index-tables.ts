@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { sql } from 'kysely';
 import { GENESIS_HASH } from '../../core/event-hash.ts';
@@ -70,8 +71,9 @@ export const INDEX_SCHEMA: SqliteSchema = {
       await createLedgerTables(db, 'one');
       await createIndexTables(db);
     },
+    // An index of the first version has rows under ids that are given no more: the log is read anew.
     async (db) => {
-      await putRowsInKeys(db);
+      if (await putRowsInKeys(db)) await clearIndex(db as unknown as IndexDb, randomUUID());
     },
   ],
 };
