@@ -46,7 +46,7 @@ export function drawGrowth(sizes: readonly SizeFigures[]): string {
     // What was not measured at a size is not drawn; JSON keeps it as null.
     const measured = sizes
       .map((size) => [size.events, of(size)] as const)
-      .filter(([, value]) => value !== null && Number.isFinite(value));
+      .filter(([, value]) => Number.isFinite(value));
     const points = measured
       .map(([events, value]) => `${x(events).toFixed(1)},${y(value).toFixed(1)}`)
       .join(' ');
@@ -57,6 +57,7 @@ export function drawGrowth(sizes: readonly SizeFigures[]): string {
 <text x="${WIDTH - RIGHT + 28}" y="${row + 1}">${label}</text>`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH + 130} ${HEIGHT}" font-family="sans-serif" font-size="11">
+<title>Growth with the length of the history</title>
 <rect width="100%" height="100%" fill="white"/>
 <text x="${LEFT}" y="20" font-size="14">Growth with the length of the history (ms, logarithmic)</text>
 ${[0.1, 1, 10, 100, 1000].map((value) => gridLine(value, y(value))).join('\n')}

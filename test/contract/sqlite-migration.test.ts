@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { openLedger } from '@custody/ledger';
+import { compareCodePoints, openLedger } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -25,7 +25,7 @@ function schemaOf(path: string): readonly string[] {
     const rows = database.prepare('select sql from sqlite_master where sql is not null').all() as {
       sql: string;
     }[];
-    return rows.map((row) => row.sql.replaceAll(/\s+/g, ' ')).sort();
+    return rows.map((row) => row.sql.replaceAll(/\s+/g, ' ')).sort(compareCodePoints);
   } finally {
     database.close();
   }

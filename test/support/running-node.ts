@@ -7,7 +7,7 @@ import { finished, shaped } from './cli.ts';
 import { CLI_SCHEMAS } from './cli-schemas.ts';
 
 /** What a node answered. */
-export interface NodeAnswer {
+interface NodeAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;

@@ -13,11 +13,10 @@ const { openJournals, openLedger, parseTaskRow } = await import('@custody/ledger
 const { createReconciler } = await import('@custody/reconciler');
 
 let steps = 0;
-let isCounting = false;
+let lastStep = Number.POSITIVE_INFINITY;
 const step = (name) => {
-  if (!isCounting) return;
   steps += 1;
-  if (steps !== Number(limit)) return;
+  if (steps !== lastStep) return;
   writeSync(1, `died after ${name}\n`);
   process.kill(process.pid, 'SIGKILL');
 };
@@ -70,8 +69,9 @@ const works = {
   },
   recover: () => openJournals(process.env.JOURNALS).recover(ledger),
 };
-isCounting = true;
+steps = 0;
+lastStep = Number(limit);
 await works[work]();
-isCounting = false;
+lastStep = Number.POSITIVE_INFINITY;
 writeSync(1, 'done\n');
 await ledger.close();

@@ -38,7 +38,10 @@ export function createProgram({ version, run, writeOut, writeErr, columns }: Pro
   const program = new Command('custody')
     .description('Know who holds what: a ledger for delegated work, and a reconciler that heals task rows.')
     .version(version, '--version', 'print the version')
-    .option('-s, --store <url>', `sqlite:PATH, postgres://..., http://HOST:PORT or jsonl:DIR (else CUSTODY_STORE, else ${DEFAULT_STORE})`)
+    .option(
+      '-s, --store <url>',
+      `sqlite:PATH, postgres://..., http://HOST:PORT or jsonl:DIR (else CUSTODY_STORE, else ${DEFAULT_STORE})`,
+    )
     .option('--json', 'print JSON for programs, as docs/cli-json.md promises')
     .helpOption('-h, --help', 'explain a command')
     .helpCommand('help [command]', 'explain a command')
