@@ -75,8 +75,9 @@ export default {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    // Our own output only: a library that keeps its code in dist/ must stay in sight.
-    exclude: { path: '^(packages/[^/]+|test|test/bench)/(dist|bundle)/' },
+    // Our own output only: a library that keeps its code in dist/ must stay in sight. And the peers of the bench, which
+    // only a bench installs.
+    exclude: { path: '^((packages/[^/]+|test|test/bench)/(dist|bundle)|test/bench/peers)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     enhancedResolveOptions: {
