@@ -182,7 +182,9 @@ function commit(
  * the maps hold; the records themselves never change.
  */
 function asItStands(log: MemoryLog, scope: ManagedScope, request: ScopeRequest): ManagedScope {
-  const ids = [...new Set([...namedTasks(log, request), ...scope.candidates])];
+  const question = request.questionId === undefined ? null : scope.questionOf(request.questionId);
+  const asking = question === null ? [] : [question.task_id];
+  const ids = [...new Set([...namedTasks(log, request), ...asking, ...scope.candidates])];
   const tasks = new Map(ids.map((id) => [id, scope.taskOf(id)]));
   const leases = new Map(ids.map((id) => [id, scope.leaseOf(id)]));
   const owed = new Map(ids.map((id) => [id, scope.questionsOf(id)]));
