@@ -14,7 +14,11 @@ export interface RawRequest {
 const SILENCE_MS = 100;
 
 /** The status of each answer that a connection got until the server closed it. */
-export async function send(port: number, { bytes, cutAt }: RawRequest): Promise<readonly number[]> {
+export async function send(
+  port: number,
+  { bytes, cutAt }: RawRequest,
+  silenceMs = SILENCE_MS,
+): Promise<readonly number[]> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   const pieces: Buffer[] = [];
   // A server that has heard enough resets the connection; what it said before that counts.
@@ -27,7 +31,7 @@ export async function send(port: number, { bytes, cutAt }: RawRequest): Promise<
     socket.end();
   });
   socket.once('end', () => socket.end());
-  socket.setTimeout(SILENCE_MS, () => socket.end());
+  socket.setTimeout(silenceMs, () => socket.end());
   socket.write(bytes.subarray(0, cutAt), () => setImmediate(() => socket.write(bytes.subarray(cutAt))));
   await closed;
   return statusesIn(Buffer.concat(pieces).toString('latin1'));
