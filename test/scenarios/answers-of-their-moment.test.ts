@@ -16,4 +16,15 @@ describe.each(MANAGING_STORES)('answers of commands on $name', (kind) => {
     expect(unblocked).toEqual({ outcome: 'unblocked', task_id: 't-1', status: 'ready' });
     expect(cancelled).toEqual({ outcome: 'cancelled', task_id: 't-1', status: 'cancelled' });
   });
+
+  test('a claim that is asked for again by its id is told of its own task, although another one is ready', async () => {
+    const { ledger } = await openDeskWithTask(kind);
+    await ledger.tasks.create({ taskId: 't-2', title: 'more' });
+    const claim = () => ledger.once('request-1').runs.claim({ holder: 'worker' });
+
+    const first = await claim();
+
+    expect(first).toMatchObject({ outcome: 'claimed', task_id: 't-1' });
+    expect(await claim()).toEqual(first);
+  });
 });

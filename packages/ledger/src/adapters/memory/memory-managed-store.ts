@@ -2,7 +2,7 @@ import { compareCodePoints } from '../../core/json.ts';
 import type { Decision } from '../../core/managed/decision.ts';
 import { refuse } from '../../core/managed/decision.ts';
 import { EPOCH_DOCUMENT, epochDocument } from '../../core/managed/epoch-record.ts';
-import { loadedScope } from '../../core/managed/loaded-scope.ts';
+import { loadedScope, namedTasks } from '../../core/managed/loaded-scope.ts';
 import type { ManagedTask } from '../../core/managed/managed-task.ts';
 import { isEnded } from '../../core/managed/managed-task.ts';
 import { restampEvents } from '../../core/managed/restamp.ts';
@@ -101,31 +101,30 @@ async function readBeside({ state, rows }: MemoryManagedOptions, request: ScopeR
 
 function scopeOf({ log, clock }: MemoryManagedOptions, request: ScopeRequest, beside: Beside): ManagedScope {
   const now = clock.now();
-  const custodies = new Map(
-    request.evidence === true ? namedTasks(log, request).map((id) => [id, taskCustodyOf(log.fold, id)]) : [],
-  );
+  const found = {
+    runOwner: request.runId === undefined ? null : ownerOf(log, request.runId),
+    asker: askerOf(log, request),
+    knownEvent: request.eventId === undefined ? null : (log.byId.get(request.eventId) ?? null),
+    candidates: request.claimableBy === undefined ? [] : candidatesFor(log, request.claimableBy, now),
+  };
+  const named = namedTasks(request, found);
   return loadedScope({
     now,
     ...beside,
+    ...found,
     fold: log.managed,
-    runOwner: request.runId === undefined ? null : ownerOf(log, request.runId),
-    knownEvent: request.eventId === undefined ? null : (log.byId.get(request.eventId) ?? null),
-    candidates: request.claimableBy === undefined ? [] : candidatesFor(log, request.claimableBy, now),
-    children: new Map(
-      request.children === true ? namedTasks(log, request).map((id) => [id, childIds(log, id)]) : [],
-    ),
-    custodies,
+    children: new Map(request.children === true ? named.map((id) => [id, childIds(log, id)]) : []),
+    custodies: new Map(request.evidence === true ? named.map((id) => [id, taskCustodyOf(log.fold, id)]) : []),
   });
+}
+
+function askerOf(log: MemoryLog, { questionId }: ScopeRequest): string | null {
+  return questionId === undefined ? null : (log.managed.questions.get(questionId)?.task_id ?? null);
 }
 
 function ownerOf(log: MemoryLog, runId: string): string | null {
   const run = log.fold.runs.get(runId);
   return run?.started === true && run.task_id !== '' ? run.task_id : null;
-}
-
-function namedTasks(log: MemoryLog, request: ScopeRequest): readonly string[] {
-  const owner = request.runId === undefined ? null : ownerOf(log, request.runId);
-  return [...new Set([...request.taskIds, ...(owner === null ? [] : [owner])])];
 }
 
 function tasksBy(log: MemoryLog, isWanted: (task: ManagedTask) => boolean): readonly ManagedTask[] {
@@ -182,9 +181,7 @@ function commit(
  * the maps hold; the records themselves never change.
  */
 function asItStands(log: MemoryLog, scope: ManagedScope, request: ScopeRequest): ManagedScope {
-  const question = request.questionId === undefined ? null : scope.questionOf(request.questionId);
-  const asking = question === null ? [] : [question.task_id];
-  const ids = [...new Set([...namedTasks(log, request), ...asking, ...scope.candidates])];
+  const ids = namedTasks(request, { ...scope, asker: askerOf(log, request) });
   const tasks = new Map(ids.map((id) => [id, scope.taskOf(id)]));
   const leases = new Map(ids.map((id) => [id, scope.leaseOf(id)]));
   const owed = new Map(ids.map((id) => [id, scope.questionsOf(id)]));

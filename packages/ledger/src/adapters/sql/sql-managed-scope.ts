@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { JsonObject } from '../../core/json.ts';
-import { loadedScope } from '../../core/managed/loaded-scope.ts';
+import { loadedScope, namedTasks } from '../../core/managed/loaded-scope.ts';
 import { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { ManagedScope, ManagedSettings, ScopeRequest } from '../../core/managed/scope.ts';
 import { parseSettings, SETTINGS_DOCUMENT } from '../../core/managed/settings.ts';
@@ -45,8 +45,7 @@ export async function loadScope(
     async () => (request.eventId === undefined ? null : eventOf(db, context, request.eventId)),
     () => loadSettings(db, context.ledger),
   ]);
-  const owners = [runOwner, asker, knownEvent?.['task_id']].filter((id) => typeof id === 'string');
-  const named = [...new Set([...request.taskIds, ...owners, ...candidates])];
+  const named = namedTasks(request, { runOwner, asker, knownEvent, candidates });
   const [children, rows, custodies] = await gather(context.flags, [
     () => loadFamily(db, context, { fold, request, named }),
     async () => (request.rows === true ? existingRows(db, context, request.taskIds) : new Set<string>()),

@@ -5,7 +5,7 @@ import type { RecordedEvent } from '../recorded-event.ts';
 import { emptyTaskFacts } from '../run-evidence.ts';
 import type { ManagedFold } from './managed-fold.ts';
 import type { Lease, ManagedTask, Submission } from './managed-task.ts';
-import type { ManagedScope, ManagedSettings } from './scope.ts';
+import type { ManagedScope, ManagedSettings, ScopeRequest } from './scope.ts';
 
 /** The records of a scope, loaded by a store. */
 export interface ScopeRecords {
@@ -19,6 +19,23 @@ export interface ScopeRecords {
   readonly children: ReadonlyMap<string, readonly string[]>;
   readonly rows: ReadonlySet<string>;
   readonly custodies: ReadonlyMap<string, TaskCustody>;
+}
+
+/** What was found of a request before the tasks that it is about are known. */
+export interface FoundByRequest {
+  readonly runOwner: string | null;
+  /** The task of the requested question; null if there is none. */
+  readonly asker: string | null;
+  readonly knownEvent: RecordedEvent | null;
+  readonly candidates: readonly string[];
+}
+
+/** The tasks that a request is about: those that it names, and those that its run, question, event and holder lead to. */
+export function namedTasks(request: ScopeRequest, found: FoundByRequest): readonly string[] {
+  const owners = [found.runOwner, found.asker, found.knownEvent?.['task_id']].filter(
+    (id) => typeof id === 'string',
+  );
+  return [...new Set([...request.taskIds, ...owners, ...found.candidates])];
 }
 
 /** A scope over loaded records. After a decision was written it tells what is new. */
