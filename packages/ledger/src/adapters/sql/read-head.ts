@@ -17,3 +17,13 @@ export async function readHead(db: Db, ledger: string): Promise<Head> {
   }
   return row;
 }
+
+const HASH = keptQuery((db) =>
+  db.selectFrom('event').select('hash').where('ledger', '=', '').where('seq', '=', 0),
+);
+
+/** The hash of the event at a place of the log, and so of everything before it; null if none is there. */
+export async function hashAt(db: Db, ledger: string, seq: number): Promise<string | null> {
+  const [event] = await HASH(db, [ledger, seq]);
+  return event?.hash ?? null;
+}

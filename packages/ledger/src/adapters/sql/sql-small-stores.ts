@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { LeaderStore, Leadership } from '../../ports/leader-store.ts';
 import type { SettleScan, SettleScanResult, StateStore } from '../../ports/settle-scan.ts';
 import { ofLedger } from './of-ledger.ts';
-import { readHead } from './read-head.ts';
+import { hashAt, readHead } from './read-head.ts';
 import type { Db, SqlContext } from './tables.ts';
 import type { WritableContext } from './write-transaction.ts';
 import { inWriteTransaction } from './write-transaction.ts';
@@ -34,17 +34,11 @@ async function scan(db: Db, context: SqlContext, position: JsonObject | null): P
     .limit(SCAN_LIMIT)
     .execute();
   const upTo = rows.length < SCAN_LIMIT ? head.seq : (rows.at(-1)?.seq ?? head.seq);
-  const last = await db
-    .selectFrom('event')
-    .select('hash')
-    .where('ledger', '=', ledger)
-    .where('seq', '=', upTo)
-    .executeTakeFirst();
   return {
     outcome: 'scanned',
     task_ids: [...new Set(rows.flatMap((row) => row.task_id ?? []))],
     scanned: upTo - after,
-    next: { seq: upTo, hash: last?.hash ?? null, incarnation: head.incarnation },
+    next: { seq: upTo, hash: await hashAt(db, ledger, upTo), incarnation: head.incarnation },
     moved: upTo !== after,
   };
 }
@@ -60,13 +54,8 @@ async function validPosition(
 ): Promise<number> {
   const seq = position?.['seq'];
   if (typeof seq !== 'number' || seq <= 0 || position?.['incarnation'] !== incarnation) return 0;
-  const event = await db
-    .selectFrom('event')
-    .select('hash')
-    .where('ledger', '=', ledger)
-    .where('seq', '=', seq)
-    .executeTakeFirst();
-  return event !== undefined && event.hash === position['hash'] ? seq : 0;
+  const hash = await hashAt(db, ledger, seq);
+  return hash !== null && hash === position['hash'] ? seq : 0;
 }
 
 /** Documents in a table. */

@@ -1,7 +1,7 @@
 import { StaleEpochError } from '../../errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Head } from '../../ports/event-store.ts';
-import { readHead } from './read-head.ts';
+import { hashAt, readHead } from './read-head.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 /** Where the log stands and what time it is, once no other writer can change either. */
@@ -77,13 +77,7 @@ export async function inWriteTransaction<T>(
 
 /** True if the log has this very event: its hash covers everything before it. */
 async function isInLog(db: Db, ledger: string, { seq, hash }: Head): Promise<boolean> {
-  const event = await db
-    .selectFrom('event')
-    .select('hash')
-    .where('ledger', '=', ledger)
-    .where('seq', '=', seq)
-    .executeTakeFirst();
-  return event?.hash === hash;
+  return (await hashAt(db, ledger, seq)) === hash;
 }
 
 /** For a database whose transactions take the write lock as they begin, on the clock of this host. */
