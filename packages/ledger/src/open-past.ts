@@ -3,12 +3,12 @@ import { CustodyFold } from './core/custody-fold.ts';
 import { ManagedFold } from './core/managed/managed-fold.ts';
 import type { Lease } from './core/managed/managed-task.ts';
 import { isEnded } from './core/managed/managed-task.ts';
-import type { TaskCustody } from './core/obligations.ts';
+import type { GrowingCustody, TaskCustody } from './core/obligations.ts';
+import { emptyCustody } from './core/obligations.ts';
 import { PastRows } from './core/past-rows.ts';
 import type { Question } from './core/questions/question.ts';
 import { isUnanswered } from './core/questions/question.ts';
 import type { RecordedEvent } from './core/recorded-event.ts';
-import { emptyTaskFacts } from './core/run-evidence.ts';
 import { toEpochMillis } from './core/time.ts';
 import type { CustodyReader } from './ports/custody-reader.ts';
 import type { LoadedRow } from './ports/task-rows.ts';
@@ -91,26 +91,9 @@ function pastReader(fold: CustodyFold, stored: { readonly length: number }): Cus
   };
 }
 
-type Mutable = {
-  -readonly [Key in keyof TaskCustody]: TaskCustody[Key] extends readonly (infer Item)[]
-    ? Item[]
-    : TaskCustody[Key];
-};
-
-function emptyCustody(taskId: string): Mutable {
-  return {
-    task_id: taskId,
-    runs: [],
-    invocations: [],
-    evidence: [],
-    foreign_runs: [],
-    facts: emptyTaskFacts(taskId),
-  };
-}
-
 function groupByTask(fold: CustodyFold): ReadonlyMap<string, TaskCustody> {
-  const groups = new Map<string, Mutable>();
-  const of = (taskId: string): Mutable => {
+  const groups = new Map<string, GrowingCustody>();
+  const of = (taskId: string): GrowingCustody => {
     const group = groups.get(taskId) ?? emptyCustody(taskId);
     groups.set(taskId, group);
     return group;

@@ -3,7 +3,7 @@ import type { InvocationRecord } from './invocation.ts';
 import { isPending, isReviewInvocation } from './invocation.ts';
 import { compareCodePoints } from './json.ts';
 import type { ExecutionEvidence, RunEvidence, TaskFacts } from './run-evidence.ts';
-import { executionEvidence } from './run-evidence.ts';
+import { emptyTaskFacts, executionEvidence } from './run-evidence.ts';
 import type { RunRecord } from './run-record.ts';
 import { factOf, isReviewOwned } from './run-record.ts';
 
@@ -19,6 +19,25 @@ export interface TaskCustody {
   /** The records of the runs that `evidence` names and that have another owner. */
   readonly foreign_runs: readonly RunRecord[];
   readonly facts: TaskFacts;
+}
+
+/** A custody that is being gathered. */
+export type GrowingCustody = {
+  -readonly [Key in keyof TaskCustody]: TaskCustody[Key] extends readonly (infer Item)[]
+    ? Item[]
+    : TaskCustody[Key];
+};
+
+/** The custody of a task of which nothing is known, or nothing yet. */
+export function emptyCustody(taskId: string): GrowingCustody {
+  return {
+    task_id: taskId,
+    runs: [],
+    invocations: [],
+    evidence: [],
+    foreign_runs: [],
+    facts: emptyTaskFacts(taskId),
+  };
 }
 
 /** One terminal receipt of a disclosure. */

@@ -1,8 +1,7 @@
 import type { TaskCustody } from '../obligations.ts';
-import { evidenceOf } from '../obligations.ts';
+import { emptyCustody, evidenceOf } from '../obligations.ts';
 import type { Question } from '../questions/question.ts';
 import type { RecordedEvent } from '../recorded-event.ts';
-import { emptyTaskFacts } from '../run-evidence.ts';
 import type { ManagedFold } from './managed-fold.ts';
 import type { Lease, ManagedTask, Submission } from './managed-task.ts';
 import type { ManagedScope, ManagedSettings, ScopeRequest } from './scope.ts';
@@ -55,16 +54,5 @@ export function loadedScope(records: ScopeRecords): ManagedScope {
     questionsOf: (taskId) => fold.owedQuestions(taskId),
     evidenceOf: (taskId) => evidenceOf(records.custodies.get(taskId) ?? emptyCustody(taskId)),
     hasRow: (taskId) => records.rows.has(taskId),
-  };
-}
-
-function emptyCustody(taskId: string): TaskCustody {
-  return {
-    task_id: taskId,
-    runs: [],
-    invocations: [],
-    evidence: [],
-    foreign_runs: [],
-    facts: emptyTaskFacts(taskId),
   };
 }
