@@ -152,6 +152,7 @@ export const CLI_SCHEMAS = {
   }),
   reconcile: z.union([backfill, sweep]),
   audit: z.strictObject({
+    ledger: z.string().optional(),
     seq: count.nullable(),
     at: time.nullable(),
     owed: z.array(owedItem),

@@ -6,7 +6,7 @@ import { CliError, usageError } from './errors.ts';
 import type { ExitCode } from './exit-code.ts';
 import { EXIT } from './exit-code.ts';
 import { errorJson, errorText, toErrorReport } from './output/error-report.ts';
-import { shellWord } from './output/shell-word.ts';
+import { programFor } from './output/program-for.ts';
 import { createProgram, DEFAULT_STORE } from './program.ts';
 
 // The only file that sees `process`: arguments, environment, streams and signals come in here, the exit code leaves.
@@ -96,7 +96,7 @@ function contextOf(options: GlobalOptions): CommandContext {
   return {
     storeUrl:
       [options.store, env['CUSTODY_STORE']].find((url) => url !== undefined && url !== '') ?? DEFAULT_STORE,
-    program: (options.store ?? '') === '' ? 'custody' : `custody -s ${shellWord(options.store ?? '')}`,
+    program: (options.store ?? '') === '' ? 'custody' : programFor(options.store ?? ''),
     json: options.json ?? false,
     out,
     err,

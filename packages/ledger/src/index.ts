@@ -109,6 +109,8 @@ export type { FoldedLog } from './fold-log.ts';
 export { foldLog } from './fold-log.ts';
 export type { ImportOptions, ImportProblem, ImportProgress, ImportResult } from './import/import-result.ts';
 export { importInto } from './import-events.ts';
+export type { LedgerPlace } from './list-ledgers.ts';
+export { listLedgers } from './list-ledgers.ts';
 export type { OpenJournalsOptions } from './open-journals.ts';
 export { openJournals } from './open-journals.ts';
 export type { OpenLedgerOptions } from './open-ledger.ts';

@@ -17,6 +17,8 @@ export interface AuditOptions {
   readonly asOf?: PastCut | undefined;
   /** Again and again, this far apart in milliseconds. */
   readonly watch?: number | undefined;
+  /** Every ledger of the database, one after the other. */
+  readonly allLedgers?: boolean | undefined;
   /** Items that people are shown at most. */
   readonly limit?: number | undefined;
 }

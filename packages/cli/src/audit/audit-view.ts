@@ -150,3 +150,15 @@ function byAge(left: OwedItem, right: OwedItem): number {
   const [a, b] = [left.since ?? '', right.since ?? ''];
   return a < b ? -1 : a > b ? 1 : 0;
 }
+
+/** True for a row that tells something else than the log: one that is stale, or that nobody can read. */
+export function isUntrue(task: ShownTask): boolean {
+  return task.row_error !== undefined || (task.terminal && task.current === false);
+}
+
+/** What `--check` looks for: a debt, or a row that does not tell the truth. */
+export function hasFindings({ owed, tasks, parked }: AuditView): boolean {
+  return (
+    owed.length > 0 || parked.length > 0 || tasks.some((task) => isUntrue(task) || task.current === false)
+  );
+}

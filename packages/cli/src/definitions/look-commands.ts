@@ -21,6 +21,7 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
       .description('who holds what, since when, and do the rows say so')
       .argument('[tasks...]', 'ids of tasks; those that owe something when absent')
       .option('--all', 'every task that has a row or owes something')
+      .option('--all-ledgers', 'every ledger of the database, one after the other')
       .option('--check', 'exit 1 when something is owed or a row is not true')
       .option('--as-of <seq|time>', 'the answer as it was there, from the log alone; times are UTC', asOf)
       .addOption(
@@ -41,6 +42,7 @@ export function defineLookCommands(program: Command, run: CommandRunner): void {
         'Lists every debt: how long, whose, who has it, why, and the command that deals with it, oldest first; below it the runs that hold their tasks. Then rows that are not true, parked and deferred tasks, and events that no sweep has seen, when there are any.',
         '--as-of replays the log up to there and nothing else. What the log does not tell is named: whether rows were true, which leases had run out, parked and deferred tasks.',
         'Words in capitals in a command stand for what only you know.',
+        'With --all-ledgers and --json each ledger is a document on a line of its own.',
       ],
       exits: [
         '1  with --check: something is owed, a row is not true, a task is parked; 0 when a run merely holds its task',

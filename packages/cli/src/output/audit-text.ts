@@ -1,4 +1,5 @@
 import type { AuditView, ShownTask } from '../audit/audit-view.ts';
+import { isUntrue } from '../audit/audit-view.ts';
 import type { OwedItem } from '../audit/owed-item.ts';
 import type { CommandContext } from '../command-context.ts';
 import { hygieneLines } from './audit-hygiene.ts';
@@ -54,11 +55,6 @@ function headline({ owed, held, tasks }: AuditView): string {
     ...(lying === 0 ? [] : [`${lying} ${lying === 1 ? 'row is' : 'rows are'} not true`]),
   ];
   return parts.join(', ');
-}
-
-/** True for a row that tells something else than the log: one that is stale, or that nobody can read. */
-export function isUntrue(task: ShownTask): boolean {
-  return task.row_error !== undefined || (task.terminal && task.current === false);
 }
 
 function momentLines({ at, seq }: AuditView, { paint }: Style): readonly string[] {

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import { Kysely, PostgresDialect, sql } from 'kysely';
+import { compareCodePoints } from '../../core/json.ts';
 import type { PostgresLocation } from '../../core/postgres-url.ts';
 import { StoreError } from '../../errors.ts';
 import { createLedgerTables } from '../sql/migrations/0001-ledger.ts';
@@ -8,6 +9,7 @@ import type { Tables } from '../sql/tables.ts';
 import { createPostgresGuards } from './postgres-guards.ts';
 import { createPartitions } from './postgres-partitions.ts';
 import type { OwnPool } from './postgres-pool.ts';
+import { openPool } from './postgres-pool.ts';
 
 /** What a schema says of itself. */
 interface SchemaVersion {
@@ -63,7 +65,7 @@ export async function preparePostgres(pool: OwnPool, options: OpenPostgresOption
     .execute((transaction) => prepareLocked(transaction, options));
 }
 
-async function look(db: SchemaDb, { location }: OpenPostgresOptions): Promise<Found> {
+async function look(db: SchemaDb, { location }: Pick<OpenPostgresOptions, 'location'>): Promise<Found> {
   // One question that works whether or not the table is there.
   const { rows } = await sql<{ is_there: boolean }>`
     select to_regclass(${`"${location.schema}".custody_schema`}) is not null as is_there`.execute(db);
@@ -88,7 +90,10 @@ function assertKnown({ version }: Found, { location }: OpenPostgresOptions): voi
   );
 }
 
-function refusal({ version, hasLedger }: Found, { location }: OpenPostgresOptions): StoreError {
+function refusal(
+  { version, hasLedger }: Found,
+  { location }: Pick<OpenPostgresOptions, 'location'>,
+): StoreError {
   const facts = { url: location.shown, schema: location.schema, ledger: location.ledger };
   if (!hasLedger)
     return new StoreError('store_missing', `there is no ledger at ${location.shown}`, {
@@ -103,6 +108,24 @@ function refusal({ version, hasLedger }: Found, { location }: OpenPostgresOption
       facts: { ...facts, schema_version: version },
     },
   );
+}
+
+/**
+ * The names of the ledgers in a schema, sorted by code point. Reads only.
+ *
+ * @throws StoreError `store_missing` if the schema is not there or none of ours.
+ */
+export async function listPostgresLedgers(location: PostgresLocation): Promise<readonly string[]> {
+  const pool = openPool(location);
+  try {
+    const db: SchemaDb = new Kysely({ dialect: new PostgresDialect({ pool: pool.forKysely }) });
+    const found = await look(db, { location });
+    if (found.version === null) throw refusal(found, { location });
+    const heads = await db.withSchema(location.schema).selectFrom('ledger_head').select('ledger').execute();
+    return heads.map((head) => head.ledger).sort(compareCodePoints);
+  } finally {
+    await pool.close();
+  }
 }
 
 /** The lock ends with the transaction, so that no pooler can keep it. */
