@@ -124,6 +124,23 @@ describe('the import of a data root', () => {
     });
   });
 
+  test('keeps two ends of a run that nobody started, and notes that they differ without naming a task', async () => {
+    const root = foreignRoot();
+    root.rows(
+      { type: 'delegate_run_settled', run_id: 'run-1', state: 'succeeded' },
+      { type: 'delegate_run_settled', run_id: 'run-1', state: 'failed' },
+    );
+    const ledger = await emptyLedger();
+    await importInto(ledger, root.path);
+
+    const [note] = (await ledger.verify()).notes;
+
+    expect(note).toEqual({
+      code: 'conflicting_verdicts',
+      message: 'run run-1 was settled again with another state; the first one stands',
+    });
+  });
+
   test('leaves out and names what no event may be, and what would change a frozen row', async () => {
     const root = foreignRoot();
     root.rows(

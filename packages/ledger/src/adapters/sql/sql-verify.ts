@@ -174,6 +174,6 @@ export async function noteConflictingVerdicts(
   return rows.map((row) => ({
     code: 'conflicting_verdicts',
     message: `run ${row.run_id} was settled again with another state; the first one stands`,
-    task_id: row.task_id,
+    ...(row.task_id === '' ? {} : { task_id: row.task_id }),
   }));
 }
