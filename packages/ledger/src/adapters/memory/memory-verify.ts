@@ -3,6 +3,7 @@ import { chainHash, GENESIS_HASH } from '../../core/event-hash.ts';
 import type { JsonValue } from '../../core/json.ts';
 import { isSameJson } from '../../core/json.ts';
 import { ManagedFold } from '../../core/managed/managed-fold.ts';
+import { conflictingVerdictsOf } from '../../core/verdict-note.ts';
 import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/ledger-store.ts';
 import type { MemoryLog } from './memory-event-store.ts';
 
@@ -87,11 +88,5 @@ function toJson(records: ReadonlyMap<string, unknown>): JsonValue {
 
 /** Verdicts that came after the first and differ: in the log, never applied. */
 function noteConflicts(fold: CustodyFold): readonly VerifyProblem[] {
-  return [...fold.runs.values()]
-    .filter((run) => run.conflicting_verdicts > 0)
-    .map((run) => ({
-      code: 'conflicting_verdicts',
-      message: `run ${run.run_id} was settled again with another state; the first one stands`,
-      task_id: run.task_id,
-    }));
+  return [...fold.runs.values()].filter((run) => run.conflicting_verdicts > 0).map(conflictingVerdictsOf);
 }

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../core/json.ts';
 import { isJsonObject } from '../../core/json.ts';
 import { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { RecordedEvent } from '../../core/recorded-event.ts';
+import { conflictingVerdictsOf } from '../../core/verdict-note.ts';
 import type { VerifyOptions, VerifyProblem, VerifyReport } from '../../ports/ledger-store.ts';
 import { readHead } from './read-head.ts';
 import { compareManagedTables } from './sql-managed-rebuild.ts';
@@ -171,9 +172,5 @@ export async function noteConflictingVerdicts(
     .where('record', 'like', '%"conflicting_verdicts":%')
     .limit(MAX_PROBLEMS)
     .execute();
-  return rows.map((row) => ({
-    code: 'conflicting_verdicts',
-    message: `run ${row.run_id} was settled again with another state; the first one stands`,
-    ...(row.task_id === '' ? {} : { task_id: row.task_id }),
-  }));
+  return rows.map(conflictingVerdictsOf);
 }
