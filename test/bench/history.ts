@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +9,10 @@ import { drawGrowth } from './growth-chart.ts';
 import { writeRoot } from './history-root.ts';
 import type { StepFigures } from './history-step.ts';
 import { describeMachine } from './machine.ts';
+import { runStep } from './step.ts';
 
 // How everything grows with the history: each size has a data root and a SQLite store of its own, and each step runs
 // in a process of its own, so that its time begins cold and its memory is its own.
-
-const STEP = fileURLToPath(new URL('./history-step.js', import.meta.url));
 
 /** Tasks that are healed at each size, as far as there are so many. */
 const STALE_ROWS = 10_000;
@@ -61,10 +60,10 @@ function measureSize(events: number): SizeFigures {
   const sqlite = `sqlite:${join(place, 'custody.db')}`;
   mkdirSync(place);
   writeRoot(root, events);
-  const imported = step('import', sqlite, root);
-  const boot = step('idle', sqlite);
+  const imported = runStep('import', sqlite, root);
+  const boot = runStep('idle', sqlite);
   const stale = Math.min(STALE_ROWS, events / 2);
-  const backfill = step('backfill', sqlite, String(stale));
+  const backfill = runStep('backfill', sqlite, String(stale));
   const audit = auditMilliseconds(sqlite);
   const bytes = Number(execFileSync('stat', ['-c', '%s', join(place, 'custody.db')], { encoding: 'utf8' }));
   rmSync(join(place, 'custody.db'));
@@ -76,8 +75,8 @@ function measureSize(events: number): SizeFigures {
     work_ms: Number.NaN,
     peak_mib: Number.NaN,
   };
-  const index = values['sqlite-only'] ? none : step('idle', jsonl);
-  const warm = values['sqlite-only'] ? none : step('idle', jsonl);
+  const index = values['sqlite-only'] ? none : runStep('idle', jsonl);
+  const warm = values['sqlite-only'] ? none : runStep('idle', jsonl);
   rmSync(place, { recursive: true });
   return {
     events,
@@ -95,12 +94,6 @@ function measureSize(events: number): SizeFigures {
     jsonl_sweep_ms: warm.sweep_ms,
     jsonl_mib: warm.peak_mib,
   };
-}
-
-function step(...args: readonly string[]): StepFigures {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [STEP, ...args], { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${args.join(' ')}: ${stderr}`);
-  return JSON.parse(stdout) as StepFigures;
 }
 
 /** The median of some audits of one task by the command, its whole process. */

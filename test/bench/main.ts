@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bareAppends, emmettAppends, emmettOneStream } from './append.ts';
 import { sqliteClaims } from './claims.ts';
+import { flatOver, importedLog, importMemory } from './grown.ts';
 import { backfilledRows, idleSweeps } from './heal.ts';
 import { describeMachine } from './machine.ts';
 import { concurrentAppends, graphileClaims, pgBossClaims, stopServer } from './postgres.ts';
@@ -12,6 +13,7 @@ import { toTable } from './report.ts';
 import type { Comparison, Measured } from './round.ts';
 import { measure } from './round.ts';
 import { auditOfOneTask, startUp } from './start-up.ts';
+import { takeover } from './takeover.ts';
 
 const { values } = parseArgs({
   options: {
@@ -48,6 +50,17 @@ const COMPARISONS: readonly (readonly [id: string, build: () => Comparison])[] =
   ['index-boot', () => warmBoot(directory, { events: 200_000 * size, noise: 0 })],
   ['backfill', () => backfilledRows(directory, 10_000 * size)],
   ['idle-sweep', () => idleSweeps(directory, 100_000 * size)],
+  ['import', () => importedLog(directory, 1_000_000 * size)],
+  ['import-memory', () => importMemory(directory, 1_000_000 * size)],
+  [
+    'flat-boot',
+    () => flatOver(directory, { what: 'boot', events: 1_000_000 * size, of: (step) => step.boot_ms }),
+  ],
+  [
+    'flat-sweep',
+    () => flatOver(directory, { what: 'idle sweep', events: 1_000_000 * size, of: (step) => step.sweep_ms }),
+  ],
+  ['takeover', () => takeover(directory)],
   ['start-up', () => startUp(5)],
   ['audit', () => auditOfOneTask(directory, { count: 5, events: 1_000_000 * size })],
 ];

@@ -4,7 +4,7 @@ const COLUMNS = [
   'budget',
   'custody',
   'measured against',
-  'its rate',
+  'its figure',
   'ratio (min to max)',
   'at least',
   '',
@@ -30,9 +30,9 @@ function toRow(result: Measured): string[] {
   const { median, min, max } = result.ratio;
   return [
     result.name,
-    `${result.ours_per_second} ${result.unit}/s`,
+    `${result.ours_figure} ${result.unit}`,
     result.bound,
-    `${result.bound_per_second}/s`,
+    `${result.bound_figure} ${result.unit}`,
     `${figure(median)} (${figure(min)} to ${figure(max)})`,
     result.at_least === null ? 'told' : figure(result.at_least),
     result.met === null ? '' : result.met ? 'met' : 'NOT MET',

@@ -1,4 +1,4 @@
-/** One side of a comparison: runs its fixed work once and says how long it took, in milliseconds. */
+/** One side of a comparison: runs its fixed work once and says how long it took, in milliseconds, or how much it took. */
 interface Side {
   readonly name: string;
   run(): Promise<number>;
@@ -7,8 +7,9 @@ interface Side {
 /** A budget: ours against a peer or a bound, both measured in the same run. */
 export interface Comparison {
   readonly name: string;
-  /** How much of one is done, so that a rate can be printed. */
-  readonly units: number;
+  /** How much of one is done, so that a rate can be printed; null where what a side returns is told as it is. */
+  readonly units: number | null;
+  /** What is done, or what a side returns. */
   readonly unit: string;
   readonly ours: Side;
   readonly bound: Side;
@@ -33,12 +34,13 @@ interface Spread {
 export interface Measured {
   readonly id: string;
   readonly name: string;
+  /** Of both figures: a rate, for which more is better, or a time or a size, for which less is. */
   readonly unit: string;
   readonly rounds: number;
   readonly ours: string;
-  readonly ours_per_second: number;
+  readonly ours_figure: number;
   readonly bound: string;
-  readonly bound_per_second: number;
+  readonly bound_figure: number;
   readonly ratio: Spread;
   readonly at_least: number | null;
   readonly met: boolean | null;
@@ -64,12 +66,12 @@ export async function measure(id: string, comparison: Comparison, rounds: number
   return {
     id,
     name: comparison.name,
-    unit: comparison.unit,
+    unit: comparison.units === null ? comparison.unit : `${comparison.unit}/s`,
     rounds,
     ours: comparison.ours.name,
-    ours_per_second: rate(comparison.units, spreadOf(ours).median),
+    ours_figure: figureOf(comparison, ours),
     bound: comparison.bound.name,
-    bound_per_second: rate(comparison.units, spreadOf(bound).median),
+    bound_figure: figureOf(comparison, bound),
     ratio,
     at_least: atLeast,
     met: atLeast === null ? null : ratio.median >= atLeast,
@@ -78,9 +80,10 @@ export async function measure(id: string, comparison: Comparison, rounds: number
   };
 }
 
-function rate(units: number, milliseconds: number): number {
-  const perSecond = (units / milliseconds) * 1000;
-  return perSecond < 100 ? Number(perSecond.toFixed(1)) : Math.round(perSecond);
+function figureOf({ units }: Comparison, measured: readonly number[]): number {
+  const { median } = spreadOf(measured);
+  const figure = units === null ? median : (units / median) * 1000;
+  return figure < 100 ? Number(figure.toFixed(1)) : Math.round(figure);
 }
 
 /** Median, least and most. */
