@@ -120,6 +120,8 @@ export function isSameStamp(left: FileStamp, right: FileStamp): boolean {
 
 function openRow(path: string, taskId: string): number | null {
   try {
+    // Asked first: an error for each of the tasks that wait for their rows would cost a sweep most of its time.
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null;
     // A link would be replaced by the file that a rewrite renames over it, and a pipe would never answer.
     return openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
