@@ -1,34 +1,22 @@
-import { randomBytes } from 'node:crypto';
 import { openLedger } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { settled, started } from '../support/events.ts';
 import { newSchema, plainSession, postgresUrl } from '../support/postgres.ts';
+import type { TestRole } from '../support/postgres-role.ts';
+import { makeRole, readingGrants } from '../support/postgres-role.ts';
 import { rowOf } from '../support/row.ts';
 
-/** The grants that docs/operations.md gives to a role that looks, and to one that writes. */
-const READING = (schema: string, role: string) => `grant usage on schema ${schema} to ${role};
-  grant select on all tables in schema ${schema} to ${role};
-  alter default privileges in schema ${schema} grant select on tables to ${role}`;
-const WRITING = (schema: string, role: string) => `${READING(schema, role)};
+/** The grants that docs/operations.md gives to a role that writes. */
+const WRITING = (schema: string, role: string) => `${readingGrants(schema, role)};
   grant insert, update on all tables in schema ${schema} to ${role};
   revoke insert, update on ${schema}.custody_schema from ${role}`;
 
-/** A role with a password that ends with the test. */
-async function newRole(): Promise<{ readonly name: string; readonly as: (url: string) => string }> {
-  const name = `custody_role_${randomBytes(4).toString('hex')}`;
-  const sql = await plainSession();
-  await sql.query(`create role ${name} login password 'pa:ss@word'`);
-  onTestFinished(async () => {
-    await sql.query(`drop owned by ${name}; drop role ${name}`);
-  });
-  const as = (url: string) => {
-    const changed = new URL(url);
-    changed.username = name;
-    changed.password = 'pa:ss@word';
-    return changed.href;
-  };
-  return { name, as };
+/** A role that ends with the test. */
+async function newRole(): Promise<TestRole> {
+  const role = await makeRole();
+  onTestFinished(role.drop);
+  return role;
 }
 
 function schemaOf(url: string): string {
@@ -116,7 +104,7 @@ describe('a role of its own', () => {
     await ledger.append([started('run-1', 't-1'), settled('run-1')]);
     await ledger.rows.put([rowOf('t-1', { status: 'failed', delegated_runs_unreconciled: ['run-1'] })]);
     const role = await newRole();
-    await (await plainSession()).query(READING(schemaOf(url), role.name));
+    await (await plainSession()).query(readingGrants(schemaOf(url), role.name));
 
     await using looker = await openLedger(role.as(url), { readOnly: true });
     expect(await looker.verify({ rebuild: true })).toMatchObject({ ok: true, events: 2 });

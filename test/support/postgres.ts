@@ -86,17 +86,26 @@ async function emptyLedger(
   sql: pg.Client,
   { schema, ledger }: { readonly schema: string; readonly ledger: string },
 ): Promise<void> {
+  if (await clearLedger(sql, { schema, ledger }))
+    await sql.query(`insert into ${schema}.free_ledger values ('${ledger}')`);
+}
+
+/** Makes a ledger what it was when it was new; false if nobody has made it. Its handles must be closed. */
+export async function clearLedger(
+  sql: pg.Client,
+  { schema, ledger }: { readonly schema: string; readonly ledger: string },
+): Promise<boolean> {
   const { rows } = await sql.query<{ place: string }>(
     `select format('%I.%I', $1::text, relname) as place from pg_class
      where relnamespace = to_regnamespace($1) and relkind = 'r' and relname like $2`,
     [schema, `%\\_\\_${ledger}`],
   );
-  if (rows.length === 0) return;
+  if (rows.length === 0) return false;
   await sql.query(`begin; set local session_replication_role = replica;
     select from ${schema}.ledger_head where ledger = '${ledger}' for update;
     ${rows.map(({ place }) => `delete from ${place}`).join(';')};
     update ${schema}.ledger_head set seq = 0, hash = repeat('0', 64), epoch = 1, incarnation = gen_random_uuid()::text
       where ledger = '${ledger}';
-    insert into ${schema}.free_ledger values ('${ledger}');
     commit`);
+  return true;
 }

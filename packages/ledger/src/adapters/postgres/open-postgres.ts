@@ -7,7 +7,7 @@ import { createLedgerTables } from '../sql/migrations/0001-ledger.ts';
 import { createRecordTable } from '../sql/migrations/0002-records.ts';
 import type { Tables } from '../sql/tables.ts';
 import { createPostgresGuards } from './postgres-guards.ts';
-import { createPartitions } from './postgres-partitions.ts';
+import { createPartitions, PARTITIONED, partitionName } from './postgres-partitions.ts';
 import type { OwnPool } from './postgres-pool.ts';
 import { openPool } from './postgres-pool.ts';
 
@@ -44,6 +44,8 @@ export interface OpenPostgresOptions {
 interface Found {
   readonly version: number | null;
   readonly hasLedger: boolean;
+  /** True where the ledger's log is, whatever has become of its head. */
+  readonly hasLog: boolean;
 }
 
 /**
@@ -69,16 +71,30 @@ async function look(db: SchemaDb, { location }: Pick<OpenPostgresOptions, 'locat
   // One question that works whether or not the table is there.
   const { rows } = await sql<{ is_there: boolean }>`
     select to_regclass(${`"${location.schema}".custody_schema`}) is not null as is_there`.execute(db);
-  if (rows[0]?.is_there !== true) return { version: null, hasLedger: false };
-  const marks = await sql<{ version: number; has_ledger: boolean }>`
+  if (rows[0]?.is_there !== true) return { version: null, hasLedger: false, hasLog: false };
+  const marks = await sql<{ version: number; has_ledger: boolean; has_log: boolean }>`
     select version, exists (
-      select from ${sql.id(location.schema, 'ledger_head')} where ledger = ${location.ledger}) as has_ledger
+      select from ${sql.id(location.schema, 'ledger_head')} where ledger = ${location.ledger}) as has_ledger,
+      exists (select from pg_class where relnamespace = to_regnamespace(${`"${location.schema}"`})
+        and relname = any(${PARTITIONED.map((table) => partitionName(table, location.ledger))})) as has_log
     from ${sql.id(location.schema, 'custody_schema')}`.execute(db);
   const mark = marks.rows[0];
-  return { version: mark?.version ?? null, hasLedger: mark?.has_ledger ?? false };
+  return {
+    version: mark?.version ?? null,
+    hasLedger: mark?.has_ledger ?? false,
+    hasLog: mark?.has_log ?? false,
+  };
 }
 
-function assertKnown({ version }: Found, { location }: OpenPostgresOptions): void {
+function assertKnown(
+  { version, hasLedger, hasLog }: Found,
+  { location }: Pick<OpenPostgresOptions, 'location'>,
+): void {
+  if (hasLog && !hasLedger)
+    throw new StoreError('store_corrupt', `the ledger ${location.ledger} has a log and no head`, {
+      hint: 'Somebody removed it behind the ledger. Restore the schema from a backup; it was not changed.',
+      facts: { url: location.shown, schema: location.schema, ledger: location.ledger },
+    });
   if (version === null || version <= POSTGRES_SCHEMA_VERSION) return;
   throw new StoreError(
     'schema_newer',

@@ -48,6 +48,13 @@ function codeOf(error: Error): string {
 
 const UNREADABLE = 'store_unreadable';
 
+/** Ours are compared with texts and numbers only: a column that can't be is none that the ledger made. */
+const OTHER_TYPE = [
+  'store_corrupt',
+  'a column of the ledger has another type',
+  'Restore it from a backup.',
+] as const;
+
 /** Errors by their code: what is wrong, as which of ours, and what to do. */
 const MEANINGS: Readonly<
   Record<string, readonly ['busy' | StoreError['code'], message: string, hint: string]>
@@ -85,6 +92,9 @@ const MEANINGS: Readonly<
     'Free some space; nothing of the write was kept.',
   ],
   '42P01': ['store_corrupt', 'a table of the ledger is gone', 'Restore it from a backup.'],
+  '42703': ['store_corrupt', 'a column of the ledger is gone', 'Restore it from a backup.'],
+  '42883': OTHER_TYPE,
+  '22P02': OTHER_TYPE,
   ENOTFOUND: [UNREADABLE, 'the host of the database is unknown', 'Correct the URL.'],
   XX001: ['store_corrupt', 'a table is damaged', 'Keep it, and restore a backup.'],
   XX002: ['store_corrupt', 'an index is damaged', 'REINDEX it, then run `custody verify --rebuild`.'],

@@ -1,60 +1,101 @@
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 
-/**
- * Rules that the database itself enforces, also against a plain SQL session: events are append-only, a terminal row's
- * frozen part and status never change, and no row of either kind is ever deleted; nor is a lease, whose fence only
- * grows. Triggers of rows come to each partition by themselves; those of statements do not, see
- * {@link guardPartitions}.
- */
-export async function createPostgresGuards(db: Kysely<unknown>): Promise<void> {
-  await createFunctions(db);
-  await sql`create trigger event_is_append_only before update or delete on event
-    for each row execute function custody_refuse('events are append-only')`.execute(db);
-  await sql`create trigger frozen_part_is_immutable before update on task_row for each row
-    when (old.is_terminal = 1
-      and (new.frozen, new.status, new.is_terminal, new.task_id, new.ledger)
-        is distinct from (old.frozen, old.status, old.is_terminal, old.task_id, old.ledger))
-    execute function custody_refuse('the frozen part of a terminal row can not change')`.execute(db);
-  await sql`create trigger task_row_is_never_deleted before delete on task_row
-    for each row execute function custody_refuse('task rows are never deleted')`.execute(db);
-  await sql`create trigger lease_fence_only_grows before update on lease for each row
-    when (new.fence < old.fence or (new.task_id, new.ledger) is distinct from (old.task_id, old.ledger))
-    execute function custody_refuse('the fence of a lease only grows')`.execute(db);
-  await sql`create trigger lease_is_never_deleted before delete on lease
-    for each row execute function custody_refuse('a lease keeps the fence and is never deleted')`.execute(db);
-  await sql`create trigger served_record_is_never_deleted before delete on served_record
-    for each row execute function custody_refuse('records are never deleted')`.execute(db);
-  for (const table of NEVER_EMPTIED) await guardStatements(db, table, table);
+/** A trigger that the ledger gives a table, in the order of words in which PostgreSQL tells it. */
+export interface Guard {
+  readonly name: string;
+  readonly table: string;
+  /** What it is asked before or after. */
+  readonly when: string;
+  /** What stands behind the table: for what, under which condition, and what is run. */
+  readonly rule: string;
+  /** Whether partitions get it by themselves, as they do with triggers of rows. */
+  readonly isInherited: boolean;
 }
 
 /** The tables that nobody may empty. */
 const NEVER_EMPTIED = ['event', 'task_row', 'lease', 'served_record'];
 
-/** Gives the partitions of a ledger the triggers that don't come to them by themselves. */
-export async function guardPartitions(
-  db: Kysely<unknown>,
-  partitionOf: (table: string) => string,
-): Promise<void> {
-  for (const table of NEVER_EMPTIED) await guardStatements(db, table, partitionOf(table));
+/**
+ * Rules that the database itself enforces, also against a plain SQL session: events are append-only, a terminal row's
+ * frozen part and status never change, and no row of either kind is ever deleted; nor is a lease, whose fence only
+ * grows.
+ */
+export const GUARDS: readonly Guard[] = [
+  ofRows('event', 'event_is_append_only', {
+    when: 'before delete or update',
+    refusal: 'events are append-only',
+  }),
+  ofRows('task_row', 'frozen_part_is_immutable', {
+    when: 'before update',
+    condition: `(old.is_terminal = 1 and (${changesOf('frozen', 'status', 'is_terminal', 'task_id', 'ledger')}))`,
+    refusal: 'the frozen part of a terminal row can not change',
+  }),
+  ofRows('task_row', 'task_row_is_never_deleted', {
+    when: 'before delete',
+    refusal: 'task rows are never deleted',
+  }),
+  ofRows('lease', 'lease_fence_only_grows', {
+    when: 'before update',
+    condition: `(new.fence < old.fence or ${changesOf('task_id', 'ledger')})`,
+    refusal: 'the fence of a lease only grows',
+  }),
+  ofRows('lease', 'lease_is_never_deleted', {
+    when: 'before delete',
+    refusal: 'a lease keeps the fence and is never deleted',
+  }),
+  ofRows('served_record', 'served_record_is_never_deleted', {
+    when: 'before delete',
+    refusal: 'records are never deleted',
+  }),
+  ...NEVER_EMPTIED.map((table) => ({
+    name: 'is_never_emptied',
+    table,
+    when: 'before truncate',
+    rule: `for each statement execute function custody_refuse('what the ledger keeps is never removed')`,
+    isInherited: false,
+  })),
+  {
+    name: 'event_continues_the_log',
+    table: 'event',
+    when: 'after insert',
+    rule: 'referencing new table as added for each statement execute function custody_check_order()',
+    isInherited: false,
+  },
+];
+
+/** One by one, as PostgreSQL itself takes a comparison of rows apart. */
+function changesOf(...columns: readonly string[]): string {
+  return columns.map((column) => `new.${column} is distinct from old.${column}`).join(' or ');
 }
 
-async function guardStatements(db: Kysely<unknown>, table: string, place: string): Promise<void> {
-  await sql`create trigger is_never_emptied before truncate on ${sql.table(place)}
-    for each statement execute function custody_refuse('what the ledger keeps is never removed')`.execute(db);
-  if (table !== 'event') return;
-  await sql`create trigger event_continues_the_log after insert on ${sql.table(place)}
-    referencing new table as added for each statement execute function custody_check_order()`.execute(db);
+function ofRows(
+  table: string,
+  name: string,
+  {
+    when,
+    condition,
+    refusal,
+  }: { readonly when: string; readonly condition?: string; readonly refusal: string },
+): Guard {
+  const only = condition === undefined ? '' : `when ${condition} `;
+  return {
+    name,
+    table,
+    when,
+    rule: `for each row ${only}execute function custody_refuse('${refusal}')`,
+    isInherited: true,
+  };
 }
 
-/** Functions name their tables in full where they read one: whoever runs them has a search path of his own. */
-async function createFunctions(db: Kysely<unknown>): Promise<void> {
-  await sql`create function custody_refuse() returns trigger language plpgsql as $$
+/** What the triggers run. Functions name their tables in full where they read one: whoever runs them has a search path of his own. */
+export const GUARD_FUNCTIONS: Readonly<Record<string, string>> = {
+  custody_refuse: `
     begin
       raise exception '%', tg_argv[0] using errcode = 'restrict_violation';
-    end $$`.execute(db);
+    end `,
   // Once for all rows of a statement: what was added has no gap inside, and none before it.
-  await sql`create function custody_check_order() returns trigger language plpgsql as $$
+  custody_check_order: `
     declare
       part record;
       is_connected boolean;
@@ -72,5 +113,28 @@ async function createFunctions(db: Kysely<unknown>): Promise<void> {
         end if;
       end loop;
       return null;
-    end $$`.execute(db);
+    end `,
+};
+
+/** Makes functions and triggers. Triggers of rows come to each partition by themselves, see {@link guardPartitions}. */
+export async function createPostgresGuards(db: Kysely<unknown>): Promise<void> {
+  for (const [name, body] of Object.entries(GUARD_FUNCTIONS))
+    await sql`create function ${sql.id(name)}() returns trigger language plpgsql as $$${sql.raw(body)}$$`.execute(
+      db,
+    );
+  for (const guard of GUARDS) await createGuard(db, guard, guard.table);
+}
+
+/** Gives the partitions of a ledger the triggers that don't come to them by themselves. */
+export async function guardPartitions(
+  db: Kysely<unknown>,
+  partitionOf: (table: string) => string,
+): Promise<void> {
+  for (const guard of GUARDS) if (!guard.isInherited) await createGuard(db, guard, partitionOf(guard.table));
+}
+
+async function createGuard(db: Kysely<unknown>, { name, when, rule }: Guard, place: string): Promise<void> {
+  await sql`create trigger ${sql.id(name)} ${sql.raw(when)} on ${sql.table(place)} ${sql.raw(rule)}`.execute(
+    db,
+  );
 }

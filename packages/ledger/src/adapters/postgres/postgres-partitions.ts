@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { guardPartitions } from './postgres-guards.ts';
 
 /** Tables that have a partition for each ledger; the heads of all ledgers stand in one small table. */
-const PARTITIONED = [
+export const PARTITIONED = [
   'event',
   'run',
   'invocation',
@@ -26,7 +26,7 @@ const PARTITIONED = [
 const MAX_SUFFIX = 40;
 
 /** The partition of a table that holds a ledger. Ids of ledgers are longer than names may be, and case counts in them. */
-function partitionName(table: string, ledger: string): string {
+export function partitionName(table: string, ledger: string): string {
   const plain = /^[a-z0-9_]+$/.test(ledger) && ledger.length <= MAX_SUFFIX;
   if (plain) return `${table}__${ledger}`;
   const readable = ledger

@@ -9,7 +9,6 @@ import { sqlManagedStore } from '../sql/sql-managed-store.ts';
 import { sqlRecordStore } from '../sql/sql-record-store.ts';
 import { sqlLeaderStore, sqlSettleScan, sqlStateStore } from '../sql/sql-small-stores.ts';
 import { sqlTaskRows } from '../sql/sql-task-rows.ts';
-import { verifySql } from '../sql/sql-verify.ts';
 import type { SqlContext, Tables } from '../sql/tables.ts';
 import type { WritableContext } from '../sql/write-transaction.ts';
 import { commitListener } from './commit-listener.ts';
@@ -22,6 +21,7 @@ import { placesOf } from './postgres-partitions.ts';
 import type { OwnPool } from './postgres-pool.ts';
 import { openPool } from './postgres-pool.ts';
 import { postgresSession, readClock } from './postgres-session.ts';
+import { verifyPostgres } from './verify-postgres.ts';
 
 /** What opening a PostgreSQL ledger needs. */
 export interface PostgresStoreOptions {
@@ -83,7 +83,7 @@ async function openOn(pool: OwnPool, options: PostgresStoreOptions): Promise<Led
     leaders: sqlLeaderStore(context),
     records: sqlRecordStore(context),
     managed: sqlManagedStore(context, { newId, commits: postgresCommitSignal(context, listener) }),
-    verify: (request) => verifySql(context, request),
+    verify: (request) => verifyPostgres(context, location, request),
     close: async () => {
       await teller.close();
       await listener.close();

@@ -4,6 +4,7 @@ import type { LeaderStore, Leadership } from '../../ports/leader-store.ts';
 import type { SettleScan, SettleScanResult, StateStore } from '../../ports/settle-scan.ts';
 import { ofLedger } from './of-ledger.ts';
 import { hashAt, readHead } from './read-head.ts';
+import { parseRecord } from './records.ts';
 import type { Db, SqlContext } from './tables.ts';
 import type { WritableContext } from './write-transaction.ts';
 import { inWriteTransaction } from './write-transaction.ts';
@@ -69,7 +70,7 @@ export function sqlStateStore(context: WritableContext): StateStore {
         .where('ledger', '=', ledger)
         .where('name', '=', name)
         .executeTakeFirst();
-      return row === undefined ? null : (JSON.parse(row.document) as JsonObject);
+      return row === undefined ? null : parseRecord<JsonObject>(row.document);
     },
     save: async (name, value) => {
       await inWriteTransaction(context, ({ db }) => saveDocument(db, ledger, { name, value }));

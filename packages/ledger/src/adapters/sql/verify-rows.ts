@@ -59,6 +59,8 @@ function rowFaults(stored: StoredRow, told: ToldLists): readonly VerifyProblem[]
 }
 
 function joined(stored: StoredRow): TaskRow | null {
+  const parts: readonly unknown[] = [stored.frozen, stored.added, stored.live];
+  if (parts.some((part) => typeof part !== 'string')) return null;
   try {
     return joinRow(stored, stored.task_id);
   } catch (error) {
