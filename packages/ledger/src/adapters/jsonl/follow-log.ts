@@ -105,6 +105,15 @@ export function isUnchanged(known: readonly Omit<Segment, 'path'>[], view: reado
   );
 }
 
+/** True if the tables show all of the view: there is nothing to follow. */
+export async function isFollowed(db: IndexDb, view: readonly Segment[]): Promise<boolean> {
+  const known = await db.selectFrom('log_segment').selectAll().orderBy('ord').execute();
+  return (
+    isUnchanged(known, view) &&
+    known.every((before, ord) => ord === known.length - 1 || before.consumed === before.size)
+  );
+}
+
 function holdsWhatWasRead(before: KnownSegment, segment: Segment): boolean {
   return withSegment(
     segment,

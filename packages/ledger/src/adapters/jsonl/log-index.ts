@@ -2,7 +2,7 @@ import type { StoreError } from '../../errors.ts';
 import type { SqlContext } from '../sql/tables.ts';
 import type { Segment } from './chain-view.ts';
 import { unreadableLog, viewChain } from './chain-view.ts';
-import { followLog, isUnchanged } from './follow-log.ts';
+import { followLog, isFollowed, isUnchanged } from './follow-log.ts';
 import { openIndexCopy } from './index-copy.ts';
 import type { IndexDb } from './index-tables.ts';
 import type { OpenIndex } from './open-index.ts';
@@ -75,7 +75,7 @@ export class LogIndex {
   async sync(): Promise<StoreError | null> {
     const view = viewChain(this.#options.paths);
     if (!view.readable) return view.error;
-    if (this.#view !== null && isUnchanged(this.#view, view.segments) && !this.#isReplaced()) return null;
+    if ((await this.#shows(view.segments)) && !this.#isReplaced()) return null;
     return this.write(async ({ follow }) => {
       await follow();
       return null;
@@ -112,6 +112,19 @@ export class LogIndex {
 
   async close(): Promise<void> {
     await this.#open.close();
+  }
+
+  /** True if nothing has to be followed. A new handle asks its tables, and takes no lock for it. */
+  async #shows(segments: readonly Segment[]): Promise<boolean> {
+    if (this.#view !== null) return isUnchanged(this.#view, segments);
+    try {
+      if (!(await isFollowed(this.#open.context.reader as unknown as IndexDb, segments))) return false;
+    } catch (error) {
+      if (!isIndexDamage(error)) throw error;
+      return false;
+    }
+    this.#view = segments;
+    return true;
   }
 
   async #transaction<T>(work: (write: IndexWrite) => Promise<T>): Promise<T> {
