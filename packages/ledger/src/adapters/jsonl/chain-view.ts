@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { compareCodePoints } from '../../core/json.ts';
@@ -92,6 +93,16 @@ function archiveNames(paths: RootPaths): readonly string[] {
 export function lookAt(name: string, path: string): Segment {
   const stat = statSync(path);
   if (!stat.isFile()) throw new Error(`${path} is not a file`);
-  accessSync(path, constants.R_OK);
+  if (!isReadableByMode(stat)) accessSync(path, constants.R_OK);
   return { name, path, identity: `${stat.dev}:${stat.ino}`, size: stat.size, mtime_ms: stat.mtimeMs };
+}
+
+/** Asked for each segment at each look, so the host is asked only where the mode does not say yes. */
+function isReadableByMode({ uid, gid, mode }: Stats): boolean {
+  const [user, groups] = [process.geteuid?.(), process.getgroups?.()];
+  if (user === undefined || groups === undefined) return false;
+  if (user === 0) return true;
+  if (uid === user) return (mode & constants.S_IRUSR) !== 0;
+  if (groups.includes(gid)) return (mode & constants.S_IRGRP) !== 0;
+  return (mode & constants.S_IROTH) !== 0;
 }
