@@ -232,6 +232,20 @@ describe('B105: a check reads where nothing may be written', () => {
     expect(existsSync(bench.path('copy/custody.db-shm'))).toBe(false);
   });
 
+  test('B105: a segment of a JSONL store that the reader may not read: unknown, never "nothing is owed"', async () => {
+    const bench = await rotatedRoot();
+    readOnlyCopy(bench, 'root');
+    const [segment = ''] = readdirSync(bench.path('copy/archive'));
+    chmodSync(bench.path(`copy/archive/${segment}`), 0o440);
+
+    const audit = await bench.run(['--json', '-s', 'jsonl:copy', 'audit'], { isNobody: true });
+    const verify = await bench.run(['--json', '-s', 'jsonl:copy', 'verify'], { isNobody: true });
+
+    expect(JSON.parse(audit.stdout)).toMatchObject({ seq: null });
+    expect(verify.code).toBe(1);
+    expect(JSON.parse(verify.stdout)).toMatchObject({ ok: false, problems: [{ code: 'log_unreadable' }] });
+  });
+
   test.for(READS)('B105: %s on a sound JSONL store: done, and every byte as it was', async (args) => {
     const bench = await rotatedRoot();
     readOnlyCopy(bench, 'root');
