@@ -85,7 +85,7 @@ describe('verify on a log of lines', () => {
       ['table_mismatch', `update run set owes_patch = 0 where run_id = 'run-1'`],
       [
         'table_mismatch',
-        `update task_facts set record = replace(record, '"last_seq":', '"last_seq":1') where task_id = 't-1'`,
+        `update task_facts set record = '{"nudge_recorded":true}' where task_id = 't-1'`,
       ],
       ['table_missing_row', `delete from run_evidence where run_id = 'run-2'`],
       [

@@ -52,7 +52,7 @@ async function compareTable(
   let [left, right] = [await next(stored), await next(expected)];
   while ((left !== null || right !== null) && comparison.problems.length < MAX_PROBLEMS) {
     const order = compareKeys(left, right, comparison.keys);
-    if (order === 0 && left !== null && right !== null && !isSameRow(left, right))
+    if (order === 0 && left !== null && right !== null && !isSameRow(comparison.table, left, right))
       report(comparison, 'table_mismatch', left);
     if (order < 0) report(comparison, 'table_extra_row', left);
     if (order > 0) report(comparison, 'table_missing_row', right);
@@ -81,11 +81,10 @@ function compareValues(left: unknown, right: unknown): number {
   return Buffer.compare(Buffer.from(String(left)), Buffer.from(String(right)));
 }
 
-function isSameRow(left: Row, right: Row): boolean {
-  return Object.keys({ ...left, ...right }).every((column) => {
-    if (column !== 'record') return left[column] === right[column];
-    return isSameRecord(String(left[column]), String(right[column]));
-  });
+function isSameRow(table: string, left: Row, right: Row): boolean {
+  return Object.keys({ ...left, ...right }).every((column) =>
+    column === 'record' ? isSameRecord(table, left, right) : left[column] === right[column],
+  );
 }
 
 const WORDS = {

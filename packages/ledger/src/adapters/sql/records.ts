@@ -1,12 +1,15 @@
-import type { Insertable } from 'kysely';
+import type { Insertable, Selectable } from 'kysely';
 import type { ContainmentRecord } from '../../core/containment.ts';
 import { isFaultOpen } from '../../core/containment.ts';
 import type { InvocationRecord } from '../../core/invocation.ts';
 import { isPending } from '../../core/invocation.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { JsonObject, JsonValue } from '../../core/json.ts';
+import { isJsonObject } from '../../core/json.ts';
 import { debtsOfRun, isOwedInvocation } from '../../core/obligations.ts';
+import { packEvidence, packFacts, unpackEvidence, unpackFacts } from '../../core/packed-evidence.ts';
 import { packRun, unpackRun } from '../../core/packed-run.ts';
 import type { RecordedEvent, StoredEvent } from '../../core/recorded-event.ts';
+import type { RunEvidence, TaskFacts } from '../../core/run-evidence.ts';
 import type { RunRecord } from '../../core/run-record.ts';
 import { StoreError } from '../../errors.ts';
 import type { Tables } from './tables.ts';
@@ -34,6 +37,35 @@ export function parseRecord<T>(text: string): T {
 /** A run read back from its JSON column. */
 export function parseRun(text: string): RunRecord {
   return unpackRun(parseRecord<JsonObject>(text));
+}
+
+/** Evidence read back from its row. */
+export function parseEvidence(row: EvidenceRow): RunEvidence {
+  return unpackEvidence(parseRecord<JsonObject>(row.record), row);
+}
+
+type EvidenceRow = Pick<Selectable<Tables['run_evidence']>, 'task_id' | 'run_id' | 'record'>;
+
+/** Facts of a task read back from their row. */
+export function parseFacts(row: FactsRow): TaskFacts {
+  return unpackFacts(parseRecord<JsonObject>(row.record), row);
+}
+
+type FactsRow = Pick<Selectable<Tables['task_facts']>, 'task_id' | 'last_seq' | 'record'>;
+
+/**
+ * What the record of a row says, whole: rows of earlier versions give every field, rows of this one leave out what
+ * is as in an empty record.
+ */
+export function meaningOf(table: string, row: object): JsonValue {
+  const { record: text, task_id, run_id, last_seq } = row as Readonly<Record<string, unknown>>;
+  const record = JSON.parse(String(text)) as JsonValue;
+  if (!isJsonObject(record)) return record;
+  if (table === 'run_evidence')
+    return { ...unpackEvidence(record, { task_id: String(task_id), run_id: String(run_id) }) };
+  if (table === 'task_facts')
+    return { ...unpackFacts(record, { task_id: String(task_id), last_seq: Number(last_seq) }) };
+  return record;
 }
 
 /** An event read back from its row. */
@@ -75,6 +107,26 @@ export function toRunRow(ledger: string, run: RunRecord): Insertable<Tables['run
     project_id: run.project_id,
     project_owned: Number(run.project_owned && run.project_id !== ''),
     record: JSON.stringify(packRun(run)),
+  };
+}
+
+/** What the rows of a task say of a run, as its row. */
+export function toEvidenceRow(ledger: string, evidence: RunEvidence): Insertable<Tables['run_evidence']> {
+  return {
+    ledger,
+    task_id: evidence.task_id,
+    run_id: evidence.run_id,
+    record: JSON.stringify(packEvidence(evidence)),
+  };
+}
+
+/** Facts of a task as their row. */
+export function toFactsRow(ledger: string, facts: TaskFacts): Insertable<Tables['task_facts']> {
+  return {
+    ledger,
+    task_id: facts.task_id,
+    last_seq: facts.last_seq,
+    record: JSON.stringify(packFacts(facts)),
   };
 }
 

@@ -2,14 +2,13 @@ import { sql } from 'kysely';
 import type { InvocationRecord } from '../../core/invocation.ts';
 import { compareCodePoints } from '../../core/json.ts';
 import type { TaskCustody } from '../../core/obligations.ts';
-import type { RunEvidence, TaskFacts } from '../../core/run-evidence.ts';
 import { emptyTaskFacts } from '../../core/run-evidence.ts';
 import type { RunRecord } from '../../core/run-record.ts';
 import type { CustodyDebts, CustodyReader, CustodyTotals } from '../../ports/custody-reader.ts';
 import { gather } from './gather.ts';
 import { keyedQuery } from './kept-query.ts';
 import { ofLedger } from './of-ledger.ts';
-import { parseRecord, parseRun } from './records.ts';
+import { parseEvidence, parseFacts, parseRecord, parseRun } from './records.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 /** Reads current debts by key; a task costs the same whatever the history. */
@@ -74,7 +73,11 @@ export function sqlCustodyReader(context: SqlContext): CustodyReader {
 }
 
 const FACTS = keyedQuery((db, isKey) =>
-  db.selectFrom('task_facts').select(['task_id', 'record']).where('ledger', '=', '').where(isKey('task_id')),
+  db
+    .selectFrom('task_facts')
+    .select(['task_id', 'last_seq', 'record'])
+    .where('ledger', '=', '')
+    .where(isKey('task_id')),
 );
 
 const RUNS = keyedQuery((db, isKey) =>
@@ -100,7 +103,7 @@ const INVOCATIONS = keyedQuery((db, isKey) =>
 const EVIDENCE = keyedQuery((db, isKey) =>
   db
     .selectFrom('run_evidence')
-    .select(['task_id', 'record'])
+    .select(['task_id', 'run_id', 'record'])
     .where('ledger', '=', '')
     .where(isKey('task_id')),
 );
@@ -133,10 +136,10 @@ export async function readTaskCustodies(
     () => readForeignRuns(db, context, taskIds),
   ]);
 
-  const factsOf = new Map(facts.map((row) => [row.task_id, parseRecord<TaskFacts>(row.record)]));
-  const runsOf = group(runs, parseRun);
-  const invocationsOf = group(invocations, parseRecord<InvocationRecord>);
-  const evidenceOf = group(evidence, parseRecord<RunEvidence>);
+  const factsOf = new Map(facts.map((row) => [row.task_id, parseFacts(row)]));
+  const runsOf = group(runs, (row) => parseRun(row.record));
+  const invocationsOf = group(invocations, (row) => parseRecord<InvocationRecord>(row.record));
+  const evidenceOf = group(evidence, parseEvidence);
   return new Map(
     taskIds.map((id): [string, TaskCustody] => {
       const items = evidenceOf.get(id) ?? [];
@@ -167,14 +170,14 @@ async function readForeignRuns(
   return new Map(rows.map((row) => [row.run_id, parseRun(row.record)]));
 }
 
-function group<T>(
-  rows: readonly { readonly task_id: string; readonly record: string }[],
-  parse: (text: string) => T,
+function group<T, Row extends { readonly task_id: string }>(
+  rows: readonly Row[],
+  parse: (row: Row) => T,
 ): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const row of rows) {
     const known = groups.get(row.task_id);
-    const record = parse(row.record);
+    const record = parse(row);
     if (known === undefined) groups.set(row.task_id, [record]);
     else known.push(record);
   }

@@ -5,7 +5,17 @@ import { writeRows } from './bulk-write.ts';
 import { gather } from './gather.ts';
 import { keyedQuery } from './kept-query.ts';
 import { isOneOf } from './key-list.ts';
-import { parseRecord, parseRun, toContainmentRow, toInvocationRow, toRunRow } from './records.ts';
+import {
+  parseEvidence,
+  parseFacts,
+  parseRecord,
+  parseRun,
+  toContainmentRow,
+  toEvidenceRow,
+  toFactsRow,
+  toInvocationRow,
+  toRunRow,
+} from './records.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 const RUNS = keyedQuery((db, isKey) =>
@@ -30,11 +40,19 @@ const INVOCATIONS = keyedQuery((db, isKey) =>
 );
 
 const EVIDENCE = keyedQuery((db, isKey) =>
-  db.selectFrom('run_evidence').select('record').where('ledger', '=', '').where(isKey('run_id')),
+  db
+    .selectFrom('run_evidence')
+    .select(['task_id', 'run_id', 'record'])
+    .where('ledger', '=', '')
+    .where(isKey('run_id')),
 );
 
 const TASK_FACTS = keyedQuery((db, isKey) =>
-  db.selectFrom('task_facts').select(['task_id', 'record']).where('ledger', '=', '').where(isKey('task_id')),
+  db
+    .selectFrom('task_facts')
+    .select(['task_id', 'last_seq', 'record'])
+    .where('ledger', '=', '')
+    .where(isKey('task_id')),
 );
 
 const CONTAINMENT = keyedQuery((db, isKey) =>
@@ -62,10 +80,10 @@ export async function loadFold(
   for (const row of await RUNS_OF_PROJECTS(db, context, [...projects]))
     if (!fold.runs.has(row.run_id)) fold.loadRun(parseRun(row.record));
   for (const row of invocations) fold.invocations.set(row.invocation_id, parseRecord(row.record));
-  for (const row of evidence) fold.loadEvidence(parseRecord(row.record));
+  for (const row of evidence) fold.loadEvidence(parseEvidence(row));
   for (const row of containment) fold.containment.set(row.run_id, parseRecord(row.record));
   for (const row of await TASK_FACTS(db, context, ownersIn(fold, keys.taskIds)))
-    fold.tasks.set(row.task_id, parseRecord(row.record));
+    fold.tasks.set(row.task_id, parseFacts(row));
   return fold;
 }
 
@@ -98,23 +116,13 @@ export async function saveFold(db: Db, context: SqlContext, fold: CustodyFold): 
       writeRows(db, context, {
         table: 'run_evidence',
         key: ['task_id', 'run_id'],
-        rows: recordsOf(fold.evidence, changed.evidence).map((item) => ({
-          ledger,
-          task_id: item.task_id,
-          run_id: item.run_id,
-          record: JSON.stringify(item),
-        })),
+        rows: recordsOf(fold.evidence, changed.evidence).map((item) => toEvidenceRow(ledger, item)),
       }),
     () =>
       writeRows(db, context, {
         table: 'task_facts',
         key: ['task_id'],
-        rows: recordsOf(fold.tasks, changed.tasks).map((item) => ({
-          ledger,
-          task_id: item.task_id,
-          last_seq: item.last_seq,
-          record: JSON.stringify(item),
-        })),
+        rows: recordsOf(fold.tasks, changed.tasks).map((item) => toFactsRow(ledger, item)),
       }),
     () =>
       writeRows(db, context, {

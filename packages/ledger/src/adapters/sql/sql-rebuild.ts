@@ -1,9 +1,15 @@
 import type { CustodyFold } from '../../core/custody-fold.ts';
 import { evidenceKey } from '../../core/custody-fold.ts';
-import type { JsonValue } from '../../core/json.ts';
 import { isSameJson } from '../../core/json.ts';
 import type { VerifyProblem } from '../../ports/ledger-store.ts';
-import { toContainmentRow, toInvocationRow, toRunRow } from './records.ts';
+import {
+  meaningOf,
+  toContainmentRow,
+  toEvidenceRow,
+  toFactsRow,
+  toInvocationRow,
+  toRunRow,
+} from './records.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 /** Compares every table that follows from the log with a replay, row by row. */
@@ -29,23 +35,13 @@ export async function compareTables(
   compareRows('run_evidence', evidence, {
     problems,
     keyOf: (row) => evidenceKey(row.task_id, row.run_id),
-    expected: new Map(
-      [...fold.evidence].map(([key, item]) => [
-        key,
-        { ledger, task_id: item.task_id, run_id: item.run_id, record: JSON.stringify(item) },
-      ]),
-    ),
+    expected: new Map([...fold.evidence].map(([key, item]) => [key, toEvidenceRow(ledger, item)])),
   });
   const facts = await db.selectFrom('task_facts').selectAll().where('ledger', '=', ledger).execute();
   compareRows('task_facts', facts, {
     problems,
     keyOf: (row) => row.task_id,
-    expected: new Map(
-      [...fold.tasks].map(([id, item]) => [
-        id,
-        { ledger, task_id: id, last_seq: item.last_seq, record: JSON.stringify(item) },
-      ]),
-    ),
+    expected: new Map([...fold.tasks].map(([id, item]) => [id, toFactsRow(ledger, item)])),
   });
   const containment = await db.selectFrom('containment').selectAll().where('ledger', '=', ledger).execute();
   compareRows('containment', containment, {
@@ -76,7 +72,7 @@ export function compareRows<Row extends object>(
         code: 'table_extra_row',
         message: `${table} has ${printable(key)}, the log does not`,
       });
-    else if (!isSameRow(row, expected))
+    else if (!isSameRow(table, row, expected))
       replay.problems.push({
         code: 'table_mismatch',
         message: `${table} ${printable(key)} differs from a replay of the log`,
@@ -91,18 +87,21 @@ export function compareRows<Row extends object>(
   }
 }
 
-function isSameRow(row: object, expected: object): boolean {
-  return Object.entries(expected).every(([column, value]) => {
-    const stored = (row as Record<string, unknown>)[column];
-    if (column !== 'record') return stored === value;
-    return isSameRecord(String(stored), String(value));
-  });
+function isSameRow(table: string, row: object, expected: object): boolean {
+  return Object.entries(expected).every(([column, value]) =>
+    column === 'record'
+      ? isSameRecord(table, row, expected)
+      : (row as Record<string, unknown>)[column] === value,
+  );
 }
 
-/** A record that was made unreadable is another one than the replay's, not the end of the comparison. */
-export function isSameRecord(stored: string, expected: string): boolean {
+/**
+ * Compares what two rows' records say. A record that was made unreadable is another one than the replay's, not the
+ * end of the comparison.
+ */
+export function isSameRecord(table: string, stored: object, expected: object): boolean {
   try {
-    return isSameJson(JSON.parse(stored) as JsonValue, JSON.parse(expected) as JsonValue);
+    return isSameJson(meaningOf(table, stored), meaningOf(table, expected));
   } catch {
     return false;
   }
