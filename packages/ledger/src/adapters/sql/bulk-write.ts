@@ -1,5 +1,6 @@
 import type { Insertable } from 'kysely';
 import { CompiledQuery } from 'kysely';
+import { directWay } from './direct-statements.ts';
 import type { Db, SqlContext, Tables } from './tables.ts';
 
 /** Rows of one statement. Few sizes, so that few texts are prepared; the largest stays far below the limit of parameters. */
@@ -30,11 +31,14 @@ export async function writeRows<T extends keyof Tables>(
     await writeColumns(db, { table, columns, key }, write.rows);
     return;
   }
+  const runDirectly = directWay(db);
   let start = 0;
   for (const size of SIZES) {
     for (; write.rows.length - start >= size; start += size) {
       const text = textOf({ table, columns, key, size });
-      await db.executeQuery(CompiledQuery.raw(text, valuesOf(write.rows, columns, { start, size })));
+      const values = valuesOf(write.rows, columns, { start, size });
+      if (runDirectly === null) await db.executeQuery(CompiledQuery.raw(text, values));
+      else runDirectly(text, values);
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { CompiledQuery, ReferenceExpression } from 'kysely';
 import { sql } from 'kysely';
+import { directWay } from './direct-statements.ts';
 import type { KeyCondition } from './key-list.ts';
 import { isOneOf, keyListValue } from './key-list.ts';
 import type { Db, SqlContext, Tables } from './tables.ts';
@@ -23,7 +24,10 @@ export function keptQuery<Row>(
     kept.set(adapter, known);
     if (known.parameters.length !== values.length)
       throw new Error(`${values.length} values for ${known.parameters.length} places in: ${known.sql}`);
-    return (await db.executeQuery<Row>({ ...known, parameters: values })).rows;
+    const runDirectly = directWay(db);
+    return runDirectly === null
+      ? (await db.executeQuery<Row>({ ...known, parameters: values })).rows
+      : (runDirectly(known.sql, values) as Row[]);
   };
 }
 

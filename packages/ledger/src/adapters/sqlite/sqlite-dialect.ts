@@ -1,9 +1,10 @@
 import { realpathSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
-import type { DatabaseConnection, Driver, SqliteDatabase, SqliteStatement } from 'kysely';
+import type { DatabaseConnection, DialectAdapter, Driver, SqliteDatabase, SqliteStatement } from 'kysely';
 import { CompiledQuery, SqliteDialect, SqliteDriver } from 'kysely';
 import { BusyError } from '../../errors.ts';
+import { offerDirect } from '../sql/direct-statements.ts';
 import { toLedgerError } from './sqlite-error.ts';
 import { takeWriteTurn } from './write-turn.ts';
 
@@ -130,6 +131,17 @@ export class CustodySqliteDialect extends SqliteDialect {
           isInTransaction: () => database.inTransaction,
         }
       : null;
+  }
+
+  override createAdapter(): DialectAdapter {
+    const adapter = super.createAdapter();
+    offerDirect(adapter, (text, values) => {
+      const statement = this.#database.prepare(text);
+      if (statement.reader) return statement.all(values);
+      statement.run(values);
+      return [];
+    });
+    return adapter;
   }
 
   override createDriver(): Driver {
