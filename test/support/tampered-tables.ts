@@ -119,6 +119,12 @@ export const EDITS: readonly Edit[] = [
     seq: 1,
   }),
   edit('the id of an event', `update {event} set id = 'other' where seq = 2`, 'column_mismatch', { seq: 2 }),
+  edit(
+    'the key of the type of an event',
+    `update {event} set text = replace(text, '"type":', '"tipe":') where seq = 2`,
+    'hash_mismatch',
+    { seq: 2 },
+  ),
 ];
 
 function edit(what: string, statement: string, code: string, place: object = {}): Edit {
