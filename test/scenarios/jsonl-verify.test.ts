@@ -83,10 +83,7 @@ describe('verify on a log of lines', () => {
   test('V10: with rebuild, finds a table that does not say what the log says', async () => {
     const tampering: readonly [string, string][] = [
       ['table_mismatch', `update run set owes_patch = 0 where run_id = 'run-1'`],
-      [
-        'table_mismatch',
-        `update task_facts set record = '{"nudge_recorded":true}' where task_id = 't-1'`,
-      ],
+      ['table_mismatch', `update task_facts set record = '{"nudge_recorded":true}' where task_id = 't-1'`],
       ['table_missing_row', `delete from run_evidence where run_id = 'run-2'`],
       [
         'table_extra_row',
