@@ -8,6 +8,7 @@ import { createReconciler } from '@custody/reconciler';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { settled, started } from '../support/events.ts';
+import { countFigures } from '../support/figures.ts';
 import { jsonlRoot } from '../support/jsonl-root.ts';
 import { openRawSqlite } from '../support/raw-sqlite.ts';
 import { seededRandom } from '../support/root-random.ts';
@@ -154,6 +155,7 @@ describe('a SQLite file with a damaged page', () => {
       expect({ at, answer }).not.toEqual({ at, answer: 'LOST UNSEEN' });
       answers[answer] = (answers[answer] ?? 0) + 1;
     }
+    countFigures('tamperings', [['bytes of a SQLite file', FLIPS]]);
     process.stdout.write(`flipped bytes: ${JSON.stringify(answers)}\n`);
     expect(answers['hash_mismatch']).toBeGreaterThan(0);
   });
@@ -216,6 +218,7 @@ describe.each(['custody', 'ouroboros'] as const)('a log in the %s dialect', (dia
       cuts += 1;
     }
     expect(cuts).toBeGreaterThan((whole.length - from) / STRIDE - 1);
-    process.stdout.write(`cuts of a ${dialect} log: ${cuts}, good lines lost 0\n`);
+    countFigures('tamperings', [['cuts of a log', cuts]]);
+    process.stdout.write(`cuts of a ${dialect} log: ${cuts}, no good line lost\n`);
   });
 });

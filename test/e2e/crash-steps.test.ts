@@ -11,6 +11,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CLI_BIN } from '../support/cli.ts';
 import { collect } from '../support/collect.ts';
 import { settled, started } from '../support/events.ts';
+import { countFigures, countKills } from '../support/figures.ts';
 import { signingKeys } from '../support/signing-keys.ts';
 import { failedRow, listOf } from '../support/terminal-rows.ts';
 
@@ -48,6 +49,10 @@ function dieAt(url: string, work: string, step: number): Died {
   return { step: name, acknowledged: [...stdout.matchAll(/^ack (\S+)$/gm)].map(([, id = '']) => id) };
 }
 
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
 async function prepare(url: string, work: string): Promise<void> {
   await using ledger = await openLedger(url);
   const note = work === 'rotate' ? 'x'.repeat(900_000) : '';
@@ -66,6 +71,7 @@ test.each(['append', 'rotate', 'put', 'heal', 'sweep', 'checkpoint'])(
     const pristine = join(directory, 'pristine');
     await prepare(`jsonl:${pristine}`, work);
     const died: Record<string, number> = {};
+    let lost = 0;
     for (let step = 1; step <= MAX_STEPS; step += STRIDE) {
       const place = join(directory, `step-${step}`);
       cpSync(pristine, place, { recursive: true });
@@ -77,7 +83,9 @@ test.each(['append', 'rotate', 'put', 'heal', 'sweep', 'checkpoint'])(
 
       await using ledger = await openLedger(`jsonl:${place}`);
       const ids = await idsOf(ledger);
-      expect([...before, ...acknowledged].filter((id) => !ids.includes(id))).toEqual([]);
+      const missing = [...before, ...acknowledged].filter((id) => !ids.includes(id));
+      lost += missing.length;
+      expect(missing).toEqual([]);
       expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
       await ledger.append([{ id: 'w-1', type: 'run.started', run_id: 'w-1', task_id: 't-1' }]);
       expect((await idsOf(ledger)).filter((id) => id === 'w-1')).toEqual(['w-1']);
@@ -92,12 +100,14 @@ test.each(['append', 'rotate', 'put', 'heal', 'sweep', 'checkpoint'])(
       died[name] = (died[name] ?? 0) + 1;
     }
     expect(Object.keys(died).length).toBeGreaterThan(0);
-    process.stdout.write(`killed at each step of ${work} (jsonl): ${JSON.stringify(died)}, lost 0\n`);
+    process.stdout.write(`killed at each step of ${work} (jsonl): ${JSON.stringify(died)}, lost ${lost}\n`);
+    countKills(`steps of ${work} on jsonl`, sumOf(died), lost);
   },
 );
 
 test('P13: killed after each step of a journal recovery, the result is applied exactly once', async () => {
   const died: Record<string, number> = {};
+  let lost = 0;
   for (let step = 1; step <= MAX_STEPS; step += 1) {
     const url = `sqlite:${join(directory, `recover-${step}.db`)}`;
     const journals = join(directory, 'journals');
@@ -110,14 +120,19 @@ test('P13: killed after each step of a journal recovery, the result is applied e
     await openJournals(journals).write({ taskId: 'm-1', runId: run.run_id, result: 'done' });
     const { step: name } = dieAt(url, 'recover', step);
     await openJournals(journals).recover(ledger);
-    expect(await collect(ledger.read({ type: 'task.completed' }))).toHaveLength(1);
+    const completed = await collect(ledger.read({ type: 'task.completed' }));
+    if (completed.length === 0) lost += 1;
+    expect(completed).toHaveLength(1);
     expect(readdirSync(journals)).toEqual([]);
     expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true, problems: [] });
     await ledger.close();
     if (name === null) break;
     died[name] = (died[name] ?? 0) + 1;
   }
-  process.stdout.write(`killed at each step of journal recover (sqlite): ${JSON.stringify(died)}, lost 0\n`);
+  countKills('steps of journal recovery on sqlite', sumOf(died), lost);
+  process.stdout.write(
+    `killed at each step of journal recover (sqlite): ${JSON.stringify(died)}, lost ${lost}\n`,
+  );
 });
 
 test('B29: killed at any instant while a store is made, it is made by the next one, whole', async () => {
@@ -141,5 +156,6 @@ test('B29: killed at any instant while a store is made, it is made by the next o
       expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true, events: 1, problems: [] });
     }
   expect(kills).toBeGreaterThan(0);
-  process.stdout.write(`killed while a store is made: ${kills} of 24, lost 0\n`);
+  countFigures('kills', [['while a store is made', kills]]);
+  process.stdout.write(`killed while a store is made: ${kills} of 24, each one is whole\n`);
 });

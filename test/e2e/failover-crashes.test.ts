@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import type { FailoverPoint } from '../support/failover-process.ts';
 import { FAILOVER_POINTS, killFailoverAt } from '../support/failover-process.ts';
+import { countFigures } from '../support/figures.ts';
 import type { ListeningProcess, Pair } from '../support/served-pair.ts';
 import { ask, carriedOut, get, put, startPair } from '../support/served-pair.ts';
 import { SERVED_STORES } from '../support/served-stores.ts';
@@ -132,6 +133,7 @@ test('T5 killed at any instant, the command ends as T1 when it is run again', as
     await sleep(round * 3);
     child.kill('SIGKILL');
     await gone;
+    if (child.signalCode === 'SIGKILL') countFigures('kills', [['failovers', 1]]);
 
     carriedOut(await pair.failover('promote', '--mark-failed'));
     await expectFailedOver(pair);

@@ -3,6 +3,7 @@ import type { Ledger } from '@custody/ledger';
 import { openLedger } from '@custody/ledger';
 import { describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { countFigures } from '../support/figures.ts';
 import type { LoadProcess } from '../support/load-process.ts';
 import { startLoad } from '../support/load-process.ts';
 import type { ListeningProcess, Pair } from '../support/served-pair.ts';
@@ -61,6 +62,8 @@ describe.each(SERVED_STORES)('mixed load on $name', ({ url }) => {
 
     const acknowledged = await expectNothingLost(pair, clients);
     if (IS_LONG) process.stderr.write(`${JSON.stringify({ ...acknowledged, failovers })}\n`);
+    const killed = failovers.filter(({ how }) => how !== 'paused');
+    countFigures('kills', [['primaries under load', killed.length]]);
     // Fewer than the time allows: one that waits for a lock takes longer.
     expect(failovers.length).toBeGreaterThanOrEqual(LOAD.atLeast);
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { filledStore } from '../support/cli-store.ts';
+import { countFigures } from '../support/figures.ts';
 import { mutated } from '../support/mutate.ts';
 import { seededRandom } from '../support/root-random.ts';
 
@@ -33,5 +34,6 @@ test('P14: hostile arguments in real processes end with one of the five exit cod
     expect(`${stdout}${stderr}`).not.toContain('"internal"');
     expect(stderr).not.toMatch(/^ {4}at /m);
   }
+  countFigures('hostile inputs', [['commands in processes', COUNT]]);
   expect(readFileSync(bench.path('.custody/custody.db')).equals(before)).toBe(true);
 });

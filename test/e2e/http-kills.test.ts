@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { openLedger } from '@custody/ledger';
 import { expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { countKills } from '../support/figures.ts';
 import { servedLedger } from '../support/served-pair.ts';
 
 const WRITERS = 4;
@@ -44,6 +45,7 @@ test('a node that is killed again and again under its clients does everything th
 
   const ledger = await openLedger(served.store);
   const comments = (await collect(ledger.read({ type: 'task.commented' }))).map(({ event }) => event['body']);
+  countKills('served nodes', KILLS, WRITERS * COMMANDS - new Set(comments).size);
   expect(new Set(comments).size).toBe(WRITERS * COMMANDS);
   expect(comments).toHaveLength(WRITERS * COMMANDS);
   for (const type of ['run.started', 'task.completed'])

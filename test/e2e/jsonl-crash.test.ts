@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { createReconciler } from '@custody/reconciler';
 import { describe, expect, test } from 'vitest';
 import { openIds } from '../support/answers.ts';
+import { countFigures } from '../support/figures.ts';
 import type { ForeignRoot } from '../support/foreign-root.ts';
 import { foreignRoot, settleRow, startRow } from '../support/foreign-root.ts';
 import { eventsOf } from '../support/log.ts';
@@ -14,6 +15,7 @@ const WORKER = fileURLToPath(new URL('../support/crash-worker.mjs', import.meta.
 function crash(url: string, work: 'append' | 'heal', step: 'synced' | 'renamed'): void {
   const { signal, stderr } = spawnSync(process.execPath, [WORKER, url, work, step], { encoding: 'utf8' });
   expect({ signal, stderr }).toEqual({ signal: 'SIGKILL', stderr: '' });
+  countFigures('kills', [[`steps of ${work} on jsonl`, 1]]);
 }
 
 const dialects = ['custody', 'ouroboros'] as const;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openLedger } from '@custody/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAppending } from '../support/append-process.ts';
+import { countKills } from '../support/figures.ts';
 import { newSchema } from '../support/postgres.ts';
 
 /** Each kill costs the start of a process; a busy machine must not fail the test. */
@@ -15,7 +16,7 @@ const PLACES = [
   ['postgres', 20, () => newSchema()],
 ] as const;
 
-describe.each(PLACES)('a process that is killed while it appends to %s', (_name, KILLS, urlIn) => {
+describe.each(PLACES)('a process that is killed while it appends to %s', (name, KILLS, urlIn) => {
   let directory = '';
   let url = '';
 
@@ -52,6 +53,7 @@ describe.each(PLACES)('a process that is killed while it appends to %s', (_name,
     async () => {
       const acknowledged = new Map<string, number>();
       let killedMidway = 0;
+      let lost = 0;
 
       for (let round = 0; round < KILLS; round += 1) {
         // Another moment each time: before the first commit, right after it, in the middle of many.
@@ -59,11 +61,14 @@ describe.each(PLACES)('a process that is killed while it appends to %s', (_name,
         for (const [id, seq] of fresh) acknowledged.set(id, seq);
 
         const stored = await storedEvents(round % 5 === 4);
-        expect([...acknowledged].filter(([id, seq]) => stored.get(id) !== seq)).toEqual([]);
+        const missing = [...acknowledged].filter(([id, seq]) => stored.get(id) !== seq);
+        lost += missing.length;
+        expect(missing).toEqual([]);
         const written = [...stored.keys()].filter((id) => id.startsWith(`p${round}-`)).length;
         if (written > fresh.size) killedMidway += 1;
       }
 
+      countKills(`appends on ${name}`, KILLS, lost);
       expect(acknowledged.size).toBeGreaterThan(KILLS);
       // Some were killed between a commit and its acknowledgement, or else nothing was shown.
       expect(killedMidway).toBeGreaterThan(0);

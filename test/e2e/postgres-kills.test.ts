@@ -3,6 +3,7 @@ import { openLedger } from '@custody/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startAppending } from '../support/append-process.ts';
 import { collect } from '../support/collect.ts';
+import { countKills } from '../support/figures.ts';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
@@ -64,8 +65,11 @@ describe('a server that is killed under load and comes back', () => {
     const stored = await collect(ledger.read());
     const seqs = new Map(stored.map(({ event }) => [event.id, event.seq]));
     expect(seqs.size).toBe(stored.length);
-    for (const process of processes)
-      expect([...process.acknowledged].filter(([id, seq]) => seqs.get(id) !== seq)).toEqual([]);
+    const lost = processes.flatMap(({ acknowledged }) =>
+      [...acknowledged].filter(([id, seq]) => seqs.get(id) !== seq),
+    );
+    countKills('PostgreSQL servers', KILLS, lost.length);
+    expect(lost).toEqual([]);
     expect(tasks).toBeGreaterThan(KILLS);
     for (const type of ['task.created', 'task.completed'])
       expect(stored.filter(({ event }) => event.type === type)).toHaveLength(tasks);

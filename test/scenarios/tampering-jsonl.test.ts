@@ -9,6 +9,7 @@ import { anyHistory } from '../support/event-arbitrary.ts';
 import { settled, started } from '../support/events.ts';
 import { jsonlRoot } from '../support/jsonl-root.ts';
 import { signingKeys } from '../support/signing-keys.ts';
+import { tellTamperings } from '../support/tampering.ts';
 import { failedRow } from '../support/terminal-rows.ts';
 
 const RUNS = process.env['CUSTODY_TEST_LONG'] === undefined ? 60 : 1000;
@@ -109,6 +110,7 @@ describe.each(['custody', 'ouroboros'] as const)('tampering with a log in the %s
       }),
       { numRuns: RUNS },
     );
+    tellTamperings(`jsonl (${dialect})`, found);
     expect(Object.values(found).every((count) => count > 0)).toBe(true);
   });
 

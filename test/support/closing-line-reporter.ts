@@ -1,5 +1,7 @@
 import type { SerializedError } from 'vitest';
 import type { Reporter, TestModule } from 'vitest/node';
+import type { Figure } from './figures.ts';
+import { figureLines } from './figures.ts';
 
 interface Tally {
   passed: number;
@@ -8,7 +10,7 @@ interface Tally {
 }
 
 /**
- * Ends a run with one plain line, `N passed, N failed` or `N passed, N failed, N skipped`, for programs that
+ * Ends a run with what its tests counted, a line for each subject, and with one plain line, `N passed, N failed` or `N passed, N failed, N skipped`, for programs that
  * read the output.
  *
  * The line is written while the process exits, because other reporters and the runner itself may print after
@@ -17,15 +19,24 @@ interface Tally {
 export default class ClosingLineReporter implements Reporter {
   #tally: Tally = { passed: 0, failed: 0, skipped: 0 };
 
+  #figures: readonly string[] = [];
+
   onInit(): void {
-    process.once('exit', () => process.stdout.write(`${toLine(this.#tally)}\n`));
+    process.once('exit', () =>
+      process.stdout.write(`${[...this.#figures, toLine(this.#tally)].join('\n')}\n`),
+    );
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     const tally = { passed: 0, failed: unhandledErrors.length, skipped: 0 };
     for (const module of modules) add(tally, module);
     this.#tally = tally;
+    this.#figures = figureLines(modules.flatMap(figuresOf));
   }
+}
+
+function figuresOf(module: TestModule): readonly Figure[] {
+  return [...module.children.allTests()].flatMap((test) => test.meta().figures ?? []);
 }
 
 function add(tally: Tally, module: TestModule): void {

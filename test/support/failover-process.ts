@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { countFigures } from './figures.ts';
 import type { Pair } from './served-pair.ts';
 
 const WORKER = fileURLToPath(new URL('./failover-worker.mjs', import.meta.url));
@@ -37,4 +38,5 @@ export async function killFailoverAt(
   });
   await gone;
   if (said.at(-1) !== point) throw new Error(`the failover did not stop at ${point}: ${said.join(', ')}`);
+  countFigures('kills', [['failovers', 1]]);
 }

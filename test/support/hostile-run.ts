@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
+import { countFigures } from './figures.ts';
 import type { Random } from './root-random.ts';
 import { seededRandom } from './root-random.ts';
 
@@ -31,6 +32,7 @@ export async function hostileRun(
   let slowest = 0;
   collect();
   const heapBefore = process.memoryUsage().heapUsed;
+  const begun = performance.now();
   const rounds = Math.ceil((inputs * SHARE) / size);
   for (let round = 0; round < rounds; round += 1) {
     const began = performance.now();
@@ -44,12 +46,18 @@ export async function hostileRun(
     slowest = Math.max(slowest, took);
     expect(took, `${name}: round ${round}`).toBeLessThan(MAX_INPUT_MS);
   }
+  const seconds = (performance.now() - begun) / 1000;
   collect();
   const growth = process.memoryUsage().heapUsed - heapBefore;
   expect(growth, `${name}: memory`).toBeLessThan(MAX_GROWTH_BYTES);
+  countFigures('hostile inputs', [[name, rounds * size]]);
   const answers = Object.entries(tally).map(([answer, count]) => `${count} ${answer}`);
   process.stdout.write(
-    `hostile ${name}: ${rounds * size} inputs (${answers.join(', ')}), slowest ${slowest.toFixed(0)} ms for ${size}, heap ${(growth / 1_048_576).toFixed(1)} MiB\n`,
+    `hostile ${name}: ${rounds * size} inputs (${answers.join(', ')}), ${seconds.toFixed(1)} s, slowest ${slowest.toFixed(0)} ms for ${size}, heap ${mebibytes(heapBefore)} MiB before and ${mebibytes(heapBefore + growth)} MiB after\n`,
   );
   return tally;
+}
+
+function mebibytes(bytes: number): string {
+  return (bytes / 1_048_576).toFixed(1);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
+import { countFigures } from './figures.ts';
 
 /** A store in the hands of somebody who owns it: plain SQL, with the guards switched off. */
 export interface TamperedStore {
@@ -36,6 +37,7 @@ export function noTamperings(): TamperingTally {
 export function tellTamperings(on: string, found: Readonly<Record<string, number>>): void {
   const total = Object.values(found).reduce((sum, count) => sum + count, 0);
   const kinds = Object.entries(found).map(([kind, count]) => `${kind} ${count}`);
+  countFigures('tamperings', [[on, total]]);
   process.stdout.write(`tampered with ${on}: ${total}, all named (${kinds.join(', ')})\n`);
 }
 
