@@ -3,21 +3,27 @@ import { isJsonObject, isSameJson } from './json.ts';
 import type { RunFacts, RunRecord } from './run-record.ts';
 import { BLANK_FACTS, emptyRun } from './run-record.ts';
 
-const BLANK: Readonly<Record<string, unknown>> = { ...emptyRun('') };
+/** What an empty record says: its fields in their order, and by name. */
+interface Blank {
+  readonly names: readonly string[];
+  readonly values: readonly unknown[];
+  readonly byName: Readonly<Record<string, unknown>>;
+}
 
-/** Fields of a run but its id and its facts. */
-const FIELDS: readonly string[] = Object.keys(BLANK).filter((name) => name !== 'run_id' && name !== 'facts');
+const BLANK_RUN = blankOf(emptyRun(''));
+const NO_FACTS = blankOf(BLANK_FACTS);
+
+function blankOf(record: object): Blank {
+  return { names: Object.keys(record), values: Object.values(record), byName: { ...record } };
+}
 
 /**
  * A run's record without what says nothing. Most of the some seventy fields of a run are empty, and a ledger
  * keeps one record for each run that there ever was.
  */
 export function packRun(run: RunRecord): JsonObject {
-  const kept: Record<string, JsonValue> = { run_id: run.run_id };
-  keepWhatDiffers(kept, { names: FIELDS, of: run, blank: BLANK });
-  const facts: Record<string, JsonValue> = {};
-  keepWhatDiffers(facts, { names: Object.keys(run.facts), of: run.facts, blank: BLANK_FACTS });
-  kept['facts'] = facts;
+  const kept = whatDiffers(run, BLANK_RUN);
+  kept['facts'] = whatDiffers(run.facts, NO_FACTS);
   return kept;
 }
 
@@ -28,17 +34,20 @@ export function unpackRun(packed: JsonObject): RunRecord {
   return { ...run, facts: run.started ? { ...BLANK_FACTS, ...(facts as RunFacts) } : {} };
 }
 
-function keepWhatDiffers(
-  kept: Record<string, JsonValue>,
-  fields: { readonly names: readonly string[]; readonly of: object; readonly blank: object },
-): void {
-  const from = fields.of as Record<string, JsonValue>;
-  const blank = fields.blank as Record<string, JsonValue>;
-  for (const name of fields.names) {
-    const value = from[name];
-    if (value === undefined || value === blank[name]) continue;
+function whatDiffers(record: object, { names, values, byName }: Blank): Record<string, JsonValue> {
+  const kept: Record<string, JsonValue> = {};
+  const given = Object.keys(record);
+  const said = Object.values(record) as (JsonValue | undefined)[];
+  for (let index = 0; index < said.length; index += 1) {
+    const value = said[index];
+    const name = given[index] ?? '';
+    // Nearly every record has its fields in the order of the empty one: no field has to be looked up then.
+    const blank = name === names[index] ? values[index] : byName[name];
+    // Facts are packed on their own.
+    if (value === undefined || value === blank || name === 'facts') continue;
     // Most fields are text: only an object can be equal without being the same.
-    if (typeof value === 'object' && isSameJson(value, blank[name])) continue;
+    if (typeof value === 'object' && isSameJson(value, blank as JsonValue | undefined)) continue;
     kept[name] = value;
   }
+  return kept;
 }

@@ -14,16 +14,15 @@ export interface BulkWrite<T extends keyof Tables> {
   readonly key?: readonly (keyof Insertable<Tables[T]> & string)[];
 }
 
-/** Statements by table, columns and number of rows: writing a text for each batch costs more than running it. */
-const texts = new Map<string, string>();
-
 /** Inserts rows, or replaces those that are there, many with one statement. All rows have the same columns. */
 export async function writeRows<T extends keyof Tables>(
   db: Db,
   { flags }: SqlContext,
   write: BulkWrite<T>,
 ): Promise<void> {
-  const columns = Object.keys(write.rows[0] ?? {});
+  const [first] = write.rows;
+  if (first === undefined) return;
+  const columns = Object.keys(first);
   const key =
     write.key === undefined || flags.ledgers === 'one' ? (write.key ?? []) : ['ledger', ...write.key];
   const table = flags.placeOf?.(write.table) ?? `"${write.table}"`;
@@ -35,7 +34,7 @@ export async function writeRows<T extends keyof Tables>(
   let start = 0;
   for (const size of SIZES) {
     for (; write.rows.length - start >= size; start += size) {
-      const text = textOf({ table, columns, key, size });
+      const text = textOf({ table, columns, key }, size);
       const values = valuesOf(write.rows, columns, { start, size });
       if (runDirectly === null) await db.executeQuery(CompiledQuery.raw(text, values));
       else runDirectly(text, values);
@@ -66,30 +65,44 @@ interface Target {
 
 /** Each column as one array: a text for every number of rows, whose plan costs nothing. */
 async function writeColumns(db: Db, { table, columns, key }: Target, rows: readonly object[]): Promise<void> {
-  if (rows.length === 0) return;
   const values = columns.map((column) => rows.map((row) => (row as Record<string, unknown>)[column]));
   const types = values.map((list) => (list.some((value) => typeof value === 'number') ? 'bigint' : 'text'));
-  const name = `${table} ${types.join()} ${key.join()} ${columns.join()}`;
   const arrays = types.map((type, index) => `$${index + 1}::${type}[]`).join(', ');
-  const text =
-    texts.get(name) ??
-    `insert into ${table} (${quoted(columns)}) select * from unnest(${arrays})${onConflict({ columns, key })}`;
-  texts.set(name, text);
+  const text = `insert into ${table} (${quoted(columns)}) select * from unnest(${arrays})${onConflict({ columns, key })}`;
   await db.executeQuery(CompiledQuery.raw(text, values));
 }
 
-interface Statement extends Target {
-  readonly size: number;
+/** The text of a statement, with what it was written from. */
+interface KnownText extends Target {
+  readonly texts: Map<number, string>;
 }
 
-function textOf(statement: Statement): string {
-  const name = `${statement.table} ${statement.size} ${statement.key.join()} ${statement.columns.join()}`;
-  const text = texts.get(name) ?? buildText(statement);
-  texts.set(name, text);
+/** By table. Writing a text for each batch costs more than running it, and so would a name for each text. */
+const known = new Map<string, KnownText[]>();
+
+function textOf(target: Target, size: number): string {
+  const { texts } = knownOf(target);
+  const text = texts.get(size) ?? buildText(target, size);
+  texts.set(size, text);
   return text;
 }
 
-function buildText({ table, columns, key, size }: Statement): string {
+function knownOf(target: Target): KnownText {
+  const ofTable = known.get(target.table) ?? [];
+  const found = ofTable.find(
+    ({ columns, key }) => isSameList(columns, target.columns) && isSameList(key, target.key),
+  );
+  if (found !== undefined) return found;
+  const added = { ...target, texts: new Map<number, string>() };
+  known.set(target.table, [...ofTable, added]);
+  return added;
+}
+
+function isSameList(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((item, index) => item === right[index]);
+}
+
+function buildText({ table, columns, key }: Target, size: number): string {
   const row = `(${columns.map(() => '?').join(', ')})`;
   const rows = Array.from({ length: size }, () => row).join(', ');
   return `insert into ${table} (${quoted(columns)}) values ${rows}${onConflict({ columns, key })}`;
