@@ -121,7 +121,7 @@ test.each(['custody', 'ouroboros'] as const)(
         expect(await again.verify({ rebuild: true })).toMatchObject({ events: report.events + 1 });
         await again.close();
       }
-      rmSync(root.path, { recursive: true, force: true });
+      await root.remove();
       return 'read around';
     });
   },
@@ -207,7 +207,7 @@ test(
       expect('failed' in pass && pass.failed.every(({ task_id }) => unreadable.has(task_id))).toBe(true);
       expect(report.problems).toEqual([]);
       await ledger.close();
-      rmSync(root.path, { recursive: true, force: true });
+      await root.remove();
       return 'passed over';
     });
   },
@@ -301,7 +301,7 @@ test(
       const sweep = await createReconciler(again).sweep();
       const row = (await again.rows.load('t-2'))?.row.value;
       await again.close();
-      rmSync(root.path, { recursive: true, force: true });
+      await root.remove();
 
       expect('failed' in sweep && sweep.failed).toEqual([]);
       const isHealed = JSON.stringify(row?.['delegated_runs_unreconciled']) === '[]';

@@ -12,7 +12,9 @@ import { placeOfLedger, withoutPostgresGuards } from '../support/tamper-postgres
 import { EDITS, fillLog, fillTables } from '../support/tampered-tables.ts';
 import { anyTampering, noTamperings, tamper, tellTamperings } from '../support/tampering.ts';
 
-const RUNS = process.env['CUSTODY_TEST_LONG'] === undefined ? 100 : 2000;
+const RUNS = process.env['CUSTODY_TEST_LONG'] === undefined ? 100 : 1000;
+/** Thousands of histories on a busy machine. */
+const LONG_TEST_MS = 1_800_000;
 const KEYS = signingKeys();
 
 const schema = makeSchema();
@@ -64,39 +66,43 @@ async function looked(options: Parameters<Awaited<ReturnType<typeof openLedger>>
 }
 
 describe('tampering with a PostgreSQL ledger', () => {
-  test('P2: any flipped byte, any column, and any removed, inserted, swapped, cut or rewritten event is named with its place, by a role that can only look', async () => {
-    const found = noTamperings();
-    await fc.assert(
-      fc.asyncProperty(anyHistory, anyTampering, async (history, choose) => {
-        await clearLedger(session, { schema: schema.name, ledger: 'main' });
-        const ledger = await openLedger(url);
-        await fillLog(ledger, history);
-        const checkpoint = await ledger.takeCheckpoint({ privateKey: KEYS.privateKey });
-        const { seq, hash } = await ledger.head();
-        await ledger.close();
-        const tampering = choose(seq);
+  test(
+    'P2: any flipped byte, any column, and any removed, inserted, swapped, cut or rewritten event is named with its place, by a role that can only look',
+    async () => {
+      const found = noTamperings();
+      await fc.assert(
+        fc.asyncProperty(anyHistory, anyTampering, async (history, choose) => {
+          await clearLedger(session, { schema: schema.name, ledger: 'main' });
+          const ledger = await openLedger(url);
+          await fillLog(ledger, history);
+          const checkpoint = await ledger.takeCheckpoint({ privateKey: KEYS.privateKey });
+          const { seq, hash } = await ledger.head();
+          await ledger.close();
+          const tampering = choose(seq);
 
-        const expected = await withoutPostgresGuards(url, (store) => tamper(store, tampering));
+          const expected = await withoutPostgresGuards(url, (store) => tamper(store, tampering));
 
-        const before = await rowsOf();
-        const report = await looked({ expectHead: { seq, hash } });
-        const signed = await looked({ proof: { checkpoint, publicKey: KEYS.publicKey } });
-        expect({ tampering, ok: report.ok, seq: report.problems[0]?.seq }).toEqual({
-          tampering,
-          ok: false,
-          // A log that was made anew from one event on is right in itself; what was noted of it is not.
-          seq: tampering.kind === 'rewrite' ? seq : expected,
-        });
-        expect(signed.ok).toBe(false);
-        expect(await rowsOf()).toEqual(before);
-        found[tampering.kind] += 1;
-      }),
-      { numRuns: RUNS },
-    );
-    tellTamperings('postgres', found);
-    // Each kind was tried.
-    expect(Object.values(found).every((count) => count > 0)).toBe(true);
-  });
+          const before = await rowsOf();
+          const report = await looked({ expectHead: { seq, hash } });
+          const signed = await looked({ proof: { checkpoint, publicKey: KEYS.publicKey } });
+          expect({ tampering, ok: report.ok, seq: report.problems[0]?.seq }).toEqual({
+            tampering,
+            ok: false,
+            // A log that was made anew from one event on is right in itself; what was noted of it is not.
+            seq: tampering.kind === 'rewrite' ? seq : expected,
+          });
+          expect(signed.ok).toBe(false);
+          expect(await rowsOf()).toEqual(before);
+          found[tampering.kind] += 1;
+        }),
+        { numRuns: RUNS },
+      );
+      tellTamperings('postgres', found);
+      // Each kind was tried.
+      expect(Object.values(found).every((count) => count > 0)).toBe(true);
+    },
+    LONG_TEST_MS,
+  );
 
   test('P2: without a head from elsewhere, a cut log is whole in itself: that is what the head is for', async () => {
     const ledger = await openLedger(url);
@@ -131,41 +137,45 @@ describe('tampering with a PostgreSQL ledger', () => {
     expect(report.problems[0]).toMatchObject(expected);
   });
 
-  test('V10: any row that was edited, of any table that follows from the log, is named by --rebuild', async () => {
-    await fillRich();
-    const keep = async (from: (table: string) => string, to: (table: string) => string) =>
-      withoutPostgresGuards(url, async ({ run }) => {
-        for (const table of tables)
-          await run(`delete from ${to(table)}; insert into ${to(table)} table ${from(table)}`);
-      });
-    const kept = (table: string) => `kept_${table}`;
-    const real = (table: string) => `${schema.name}.${table}`;
-    for (const table of tables)
-      await session.query(`create temporary table ${kept(table)} (like ${real(table)})`);
-    await keep(real, kept);
-    const found = noRowEdits();
-    await fc.assert(
-      fc.asyncProperty(anyRowEdit, async (edit) => {
-        await keep(kept, real);
-        const expected = await withoutPostgresGuards(url, (store) => editRow(store, edit));
-        const before = await rowsOf();
-
-        const report = await looked({ rebuild: true });
-
-        expect({ edit, problems: report.problems }).toEqual({
-          edit,
-          problems: expect.arrayContaining([expect.objectContaining(expected)]) as unknown,
+  test(
+    'V10: any row that was edited, of any table that follows from the log, is named by --rebuild',
+    async () => {
+      await fillRich();
+      const keep = async (from: (table: string) => string, to: (table: string) => string) =>
+        withoutPostgresGuards(url, async ({ run }) => {
+          for (const table of tables)
+            await run(`delete from ${to(table)}; insert into ${to(table)} table ${from(table)}`);
         });
-        expect(report.problems[0]?.message).toContain(edit.table);
-        expect(await rowsOf()).toEqual(before);
-        found[edit.table] = (found[edit.table] ?? 0) + 1;
-      }),
-      { numRuns: 2 * RUNS },
-    );
-    for (const table of tables) await session.query(`drop table ${kept(table)}`);
-    tellTamperings('rows of postgres', found);
-    expect(Object.values(found).every((count) => count > 0)).toBe(true);
-  });
+      const kept = (table: string) => `kept_${table}`;
+      const real = (table: string) => `${schema.name}.${table}`;
+      for (const table of tables)
+        await session.query(`create temporary table ${kept(table)} (like ${real(table)})`);
+      await keep(real, kept);
+      const found = noRowEdits();
+      await fc.assert(
+        fc.asyncProperty(anyRowEdit, async (edit) => {
+          await keep(kept, real);
+          const expected = await withoutPostgresGuards(url, (store) => editRow(store, edit));
+          const before = await rowsOf();
+
+          const report = await looked({ rebuild: true });
+
+          expect({ edit, problems: report.problems }).toEqual({
+            edit,
+            problems: expect.arrayContaining([expect.objectContaining(expected)]) as unknown,
+          });
+          expect(report.problems[0]?.message).toContain(edit.table);
+          expect(await rowsOf()).toEqual(before);
+          found[edit.table] = (found[edit.table] ?? 0) + 1;
+        }),
+        { numRuns: 2 * RUNS },
+      );
+      for (const table of tables) await session.query(`drop table ${kept(table)}`);
+      tellTamperings('rows of postgres', found);
+      expect(Object.values(found).every((count) => count > 0)).toBe(true);
+    },
+    LONG_TEST_MS,
+  );
 
   test('P4: a frozen field that an orchestrator wrote and somebody edited is named by the signed list, with its task', async () => {
     await fillRich();

@@ -14,6 +14,8 @@ import { EDITS, fillLog, fillTables } from '../support/tampered-tables.ts';
 import { anyTampering, noTamperings, tamper, tellTamperings } from '../support/tampering.ts';
 
 const RUNS = process.env['CUSTODY_TEST_LONG'] === undefined ? 100 : 2000;
+/** Thousands of histories on a busy machine. */
+const LONG_TEST_MS = 1_800_000;
 const KEYS = signingKeys();
 
 let directory = '';
@@ -33,44 +35,48 @@ function bytesOf(path: string): unknown {
 }
 
 describe('tampering with a SQLite store', () => {
-  test('P2: any flipped byte, any column, and any removed, inserted, swapped, cut or rewritten event is named with its place, and no byte is changed by looking', async () => {
-    let place = 0;
-    const found = noTamperings();
-    await fc.assert(
-      fc.asyncProperty(anyHistory, anyTampering, async (history, choose) => {
-        place += 1;
-        const path = join(directory, `${place}.db`);
-        const ledger = await openLedger(`sqlite:${path}`);
-        await fillLog(ledger, history);
-        const checkpoint = await ledger.takeCheckpoint({ privateKey: KEYS.privateKey });
-        const { seq, hash } = await ledger.head();
-        await ledger.close();
-        const tampering = choose(seq);
+  test(
+    'P2: any flipped byte, any column, and any removed, inserted, swapped, cut or rewritten event is named with its place, and no byte is changed by looking',
+    async () => {
+      let place = 0;
+      const found = noTamperings();
+      await fc.assert(
+        fc.asyncProperty(anyHistory, anyTampering, async (history, choose) => {
+          place += 1;
+          const path = join(directory, `${place}.db`);
+          const ledger = await openLedger(`sqlite:${path}`);
+          await fillLog(ledger, history);
+          const checkpoint = await ledger.takeCheckpoint({ privateKey: KEYS.privateKey });
+          const { seq, hash } = await ledger.head();
+          await ledger.close();
+          const tampering = choose(seq);
 
-        const expected = await withoutSqliteGuards(path, (store) => tamper(store, tampering));
+          const expected = await withoutSqliteGuards(path, (store) => tamper(store, tampering));
 
-        const before = bytesOf(path);
-        await using looking = await openLedger(`sqlite:${path}`, { readOnly: true });
-        const report = await looking.verify({ expectHead: { seq, hash } });
-        const signed = await looking.verify({ proof: { checkpoint, publicKey: KEYS.publicKey } });
-        await looking.close();
-        expect({ tampering, ok: report.ok, seq: report.problems[0]?.seq }).toEqual({
-          tampering,
-          ok: false,
-          // A log that was made anew from one event on is right in itself; what was noted of it is not.
-          seq: tampering.kind === 'rewrite' ? seq : expected,
-        });
-        expect(signed.ok).toBe(false);
-        expect(bytesOf(path)).toEqual(before);
-        found[tampering.kind] += 1;
-        for (const name of [path, `${path}-wal`, `${path}-shm`]) rmSync(name, { force: true });
-      }),
-      { numRuns: RUNS },
-    );
-    tellTamperings('sqlite', found);
-    // Each kind was tried.
-    expect(Object.values(found).every((count) => count > 0)).toBe(true);
-  });
+          const before = bytesOf(path);
+          await using looking = await openLedger(`sqlite:${path}`, { readOnly: true });
+          const report = await looking.verify({ expectHead: { seq, hash } });
+          const signed = await looking.verify({ proof: { checkpoint, publicKey: KEYS.publicKey } });
+          await looking.close();
+          expect({ tampering, ok: report.ok, seq: report.problems[0]?.seq }).toEqual({
+            tampering,
+            ok: false,
+            // A log that was made anew from one event on is right in itself; what was noted of it is not.
+            seq: tampering.kind === 'rewrite' ? seq : expected,
+          });
+          expect(signed.ok).toBe(false);
+          expect(bytesOf(path)).toEqual(before);
+          found[tampering.kind] += 1;
+          for (const name of [path, `${path}-wal`, `${path}-shm`]) rmSync(name, { force: true });
+        }),
+        { numRuns: RUNS },
+      );
+      tellTamperings('sqlite', found);
+      // Each kind was tried.
+      expect(Object.values(found).every((count) => count > 0)).toBe(true);
+    },
+    LONG_TEST_MS,
+  );
 
   test('P2: without a head from elsewhere, a cut log is whole in itself: that is what the head is for', async () => {
     const path = join(directory, 'cut.db');
@@ -118,35 +124,39 @@ describe('tampering with a SQLite store', () => {
     await expect(ledger.state.load('epoch')).rejects.toMatchObject({ code: 'store_corrupt' });
   });
 
-  test('V10: any row that was edited, of any table that follows from the log, is named by --rebuild', async () => {
-    const rich = join(directory, 'rich.db');
-    await richStore(rich);
-    const found = noRowEdits();
-    await fc.assert(
-      fc.asyncProperty(anyRowEdit, async (edit) => {
-        const path = join(directory, 'edited.db');
-        copyFileSync(rich, path);
-        const expected = await withoutSqliteGuards(path, (store) => editRow(store, edit));
-        const before = bytesOf(path);
+  test(
+    'V10: any row that was edited, of any table that follows from the log, is named by --rebuild',
+    async () => {
+      const rich = join(directory, 'rich.db');
+      await richStore(rich);
+      const found = noRowEdits();
+      await fc.assert(
+        fc.asyncProperty(anyRowEdit, async (edit) => {
+          const path = join(directory, 'edited.db');
+          copyFileSync(rich, path);
+          const expected = await withoutSqliteGuards(path, (store) => editRow(store, edit));
+          const before = bytesOf(path);
 
-        await using looking = await openLedger(`sqlite:${path}`, { readOnly: true });
-        const report = await looking.verify({ rebuild: true });
-        await looking.close();
+          await using looking = await openLedger(`sqlite:${path}`, { readOnly: true });
+          const report = await looking.verify({ rebuild: true });
+          await looking.close();
 
-        expect({ edit, problems: report.problems }).toEqual({
-          edit,
-          problems: expect.arrayContaining([expect.objectContaining(expected)]) as unknown,
-        });
-        expect(report.problems[0]?.message).toContain(edit.table);
-        expect(bytesOf(path)).toEqual(before);
-        found[edit.table] = (found[edit.table] ?? 0) + 1;
-        for (const name of [path, `${path}-wal`, `${path}-shm`]) rmSync(name, { force: true });
-      }),
-      { numRuns: 2 * RUNS },
-    );
-    tellTamperings('rows of sqlite', found);
-    expect(Object.values(found).every((count) => count > 0)).toBe(true);
-  });
+          expect({ edit, problems: report.problems }).toEqual({
+            edit,
+            problems: expect.arrayContaining([expect.objectContaining(expected)]) as unknown,
+          });
+          expect(report.problems[0]?.message).toContain(edit.table);
+          expect(bytesOf(path)).toEqual(before);
+          found[edit.table] = (found[edit.table] ?? 0) + 1;
+          for (const name of [path, `${path}-wal`, `${path}-shm`]) rmSync(name, { force: true });
+        }),
+        { numRuns: 2 * RUNS },
+      );
+      tellTamperings('rows of sqlite', found);
+      expect(Object.values(found).every((count) => count > 0)).toBe(true);
+    },
+    LONG_TEST_MS,
+  );
 
   test('P4: a frozen field that an orchestrator wrote and somebody edited is named by the signed list, with its task', async () => {
     const path = join(directory, 'frozen.db');

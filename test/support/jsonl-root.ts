@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Ledger, OpenLedgerOptions } from '@custody/ledger';
 import { openLedger } from '@custody/ledger';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, TestRunner } from 'vitest';
 
 /** A data root whose files a test writes, cuts and damages, as crashes and other programs do. */
 export interface JsonlRoot {
@@ -29,16 +29,39 @@ export interface JsonlRoot {
   lines(): readonly string[];
   /** Names of the rotated segments, sorted. */
   segments(): readonly string[];
+  /** Closes and removes it now, so that a test may make thousands of them; harmless when it is gone. */
+  remove(): Promise<void>;
+}
+
+/** What removes the roots that a test has not removed itself. */
+const leftRoots = new WeakMap<object, Set<() => Promise<void>>>();
+
+/** One hook for all roots of a test: each hook is kept to its end, with all that it knows of. */
+function rootsOfTest(): Set<() => Promise<void>> {
+  const test = TestRunner.getCurrentTest();
+  if (test === undefined) throw new Error('a root is made inside of a test');
+  const known = leftRoots.get(test);
+  if (known !== undefined) return known;
+  const left = new Set<() => Promise<void>>();
+  leftRoots.set(test, left);
+  onTestFinished(async () => {
+    leftRoots.delete(test);
+    for (const remove of left) await remove();
+  });
+  return left;
 }
 
 /** Makes an empty root; the end of the test removes it. */
 export function jsonlRoot(dialect: 'custody' | 'ouroboros' = 'custody'): JsonlRoot {
   const path = mkdtempSync(join(tmpdir(), 'custody-root-'));
   const handles: Ledger[] = [];
-  onTestFinished(async () => {
-    for (const handle of handles) await handle.close();
+  const left = rootsOfTest();
+  const remove = async () => {
+    left.delete(remove);
+    for (const handle of handles.splice(0)) await handle.close();
     rmSync(path, { recursive: true, force: true });
-  });
+  };
+  left.add(remove);
   const log = join(path, 'logs', 'events.jsonl');
   const archive = join(path, 'archive');
   mkdirSync(join(path, 'logs'));
@@ -58,6 +81,7 @@ export function jsonlRoot(dialect: 'custody' | 'ouroboros' = 'custody'): JsonlRo
     append: (...pieces) => appendFileSync(log, joined(pieces)),
     lines: () => readFileSync(log, 'utf8').split('\n'),
     segments: () => readdirSync(archive).sort(),
+    remove,
   };
 }
 
