@@ -11,12 +11,16 @@ import { failedRow, putRow } from '../support/terminal-rows.ts';
 
 /** Puts the append lock of a process there, written so many seconds ago. */
 function leaveAppendLock(root: JsonlRoot, pid: number, secondsAgo: number): string {
+  const path = appendLockOf(root);
+  writeLock(path, pid, secondsAgo);
+  return path;
+}
+
+function appendLockOf(root: JsonlRoot): string {
   const hash = createHash('sha256')
     .update(join(realpathSync(root.path), 'logs', 'events.jsonl'))
     .digest('hex');
-  const path = join(root.path, 'logs', `.append_jsonl_${hash.slice(0, 12)}.lock`);
-  writeLock(path, pid, secondsAgo);
-  return path;
+  return join(root.path, 'logs', `.append_jsonl_${hash.slice(0, 12)}.lock`);
 }
 
 function writeLock(path: string, pid: number, secondsAgo: number): void {
@@ -134,5 +138,37 @@ describe.each(STORES)('B107: a clock that jumps, on $name', ({ open }) => {
       outcome: 'held',
       holder: 'a',
     });
+  });
+});
+
+describe('F-58: a lock that can not be opened is not free', () => {
+  test('F-58: the log is left as it is, and the writer is told which lock', async () => {
+    const root = jsonlRoot();
+    const ledger = await root.open();
+    await ledger.append([started('r-0', 't-1')]);
+    const log = join(root.path, 'logs', 'events.jsonl');
+    const before = readFileSync(log, 'utf8');
+    // Nobody can make a file where a folder is.
+    mkdirSync(appendLockOf(root));
+
+    await expect(ledger.append([started('r-1', 't-1')])).rejects.toMatchObject({
+      code: 'busy',
+      facts: { path: appendLockOf(root) },
+    });
+
+    expect(readFileSync(log, 'utf8')).toBe(before);
+  });
+
+  test('F-58: so is a row', async () => {
+    const root = jsonlRoot();
+    const ledger = await root.open();
+    await putRow(ledger, failedRow('t-1', []));
+    const row = join(root.path, 'task_results', 't-1.json');
+    const before = readFileSync(row, 'utf8');
+    mkdirSync(`${row}.lock`);
+
+    await expect(putRow(ledger, failedRow('t-1', ['r-1']))).rejects.toMatchObject({ code: 'busy' });
+
+    expect(readFileSync(row, 'utf8')).toBe(before);
   });
 });
