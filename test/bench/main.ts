@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { bareAppends, emmettAppends, emmettOneStream } from './append.ts';
+import { bareAppends, emmettAppends, emmettCallers, emmettOneStream } from './append.ts';
 import { sqliteClaims } from './claims.ts';
 import { flatOver, importedLog, importMemory } from './grown.ts';
 import { backfilledRows, idleSweeps } from './heal.ts';
@@ -34,6 +34,10 @@ const COMPARISONS: readonly (readonly [id: string, build: () => Comparison])[] =
   ['append-single', () => bareAppends(directory, { count: 2000 * size, batch: 1 })],
   ['append-batch', () => bareAppends(directory, { count: 50_000 * size, batch: 1000 })],
   ['emmett-single', () => emmettAppends(directory, { count: 2000 * size, batch: 1, emmettCount: 100 })],
+  [
+    'emmett-callers',
+    () => emmettCallers(directory, { count: 16_000 * size, batch: 1, callers: 16, emmettCount: 100 }),
+  ],
   ['emmett-batch', () => emmettAppends(directory, { count: 50_000 * size, batch: 1000, emmettCount: 1000 })],
   [
     'emmett-stream',

@@ -14,6 +14,28 @@ export function eventsFrom(start: number, count: number): readonly NewEvent[] {
   return Array.from({ length: count }, (_, index) => eventAt(start + index));
 }
 
+/** So many events, so many to an append. */
+export interface Load {
+  readonly count: number;
+  readonly batch: number;
+}
+
+/** Appends a load by callers at once, each of which waits for its append before it makes the next one. */
+export async function byCallers(
+  callers: number,
+  { count, batch }: Load,
+  append: (start: number, size: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const caller = async () => {
+    for (let start = next; start < count; start = next) {
+      next = start + batch;
+      await append(start, batch);
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+}
+
 let files = 0;
 
 /** A place for a new file. */
