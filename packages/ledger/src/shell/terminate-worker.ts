@@ -16,6 +16,7 @@ export interface Termination {
 /**
  * Stops a worker: asks first, waits, and kills it if it stays. Without a process, or with one of another host,
  * nothing is attempted. A pid that another process has by now is never signalled.
+ * A worker that may not be signalled (another user's, or a group whose leader is gone) counts as one that survived.
  */
 export async function terminateWorker(
   processes: ProcessControl,
@@ -33,27 +34,29 @@ export async function terminateWorker(
     };
     return { report, survived: false };
   }
-  await processes.signal(worker, 'SIGTERM');
-  let isGone = await waitForEnd(processes, worker);
-  const needsKill = !isGone;
-  if (needsKill) {
-    await processes.signal(worker, 'SIGKILL');
-    isGone = await waitForEnd(processes, worker);
-  }
+  const wasAsked = await processes.signal(worker, 'SIGTERM');
+  let isGone = await hasEnded(processes, worker, wasAsked);
+  const wasKilled = wasAsked && !isGone && (await processes.signal(worker, 'SIGKILL'));
+  if (!isGone) isGone = await hasEnded(processes, worker, wasKilled);
   return {
     report: {
       prev_pid: worker.pid,
       host_local: true,
-      termination_attempted: true,
+      termination_attempted: wasAsked,
       terminated: isGone,
-      sigkill: needsKill,
+      sigkill: wasKilled,
     },
     survived: !isGone,
   };
 }
 
-async function waitForEnd(processes: ProcessControl, worker: ProcessIdentity): Promise<boolean> {
-  for (let poll = 0; poll < POLLS; poll += 1) {
+/** Waits for the end of a worker that was signalled; for one that may not be signalled there is nothing to wait. */
+async function hasEnded(
+  processes: ProcessControl,
+  worker: ProcessIdentity,
+  wasSignalled: boolean,
+): Promise<boolean> {
+  for (let poll = 0; wasSignalled && poll < POLLS; poll += 1) {
     if ((await processes.stateOf(worker)) !== 'alive') return true;
     await processes.wait(POLL_MS);
   }

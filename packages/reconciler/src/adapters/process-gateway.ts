@@ -1,8 +1,7 @@
 import type { HostIdentity, ProcessIdentity, ProcessStat, RunRecord } from '@custody/ledger';
-import { isProcessEnded, readHost, readPidEntry } from '@custody/ledger';
+import { hasLivingMember, isProcessEnded, readHost, readPidEntry } from '@custody/ledger';
 import { toProcessIdentity } from '../core/process-identity.ts';
 import type { CancelAnswer, RunGateway, RunLookup } from '../ports/run-gateway.ts';
-import { hasLivingMember } from './process-group.ts';
 
 /** How processes are stopped. */
 export interface ProcessGatewayOptions {

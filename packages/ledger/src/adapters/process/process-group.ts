@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { isProcessEnded, parseProcessStat } from '@custody/ledger';
+import { isProcessEnded, parseProcessStat } from '../../core/process-stat.ts';
 
 /** True if a living process belongs to the group, which outlives its leader. */
 export async function hasLivingMember(group: number): Promise<boolean> {

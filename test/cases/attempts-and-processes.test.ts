@@ -1,0 +1,139 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Ledger } from '@custody/ledger';
+import { identifyProcess, openLedger } from '@custody/ledger';
+import { createReconciler } from '@custody/reconciler';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { eventsOf } from '../support/log.ts';
+import { manualClock } from '../support/manual-clock.ts';
+
+/** A shell that leads a group of its own, and what it started; the end of the test kills all of it. */
+async function group(script: string): Promise<{ readonly leader: ChildProcess; readonly pid: number }> {
+  const leader = spawn('bash', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+  const { pid = 0 } = leader;
+  onTestFinished(() => killGroup(pid));
+  await once(leader.stdout, 'data');
+  return { leader, pid };
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // Nobody of it is left.
+    expect(error).toMatchObject({ code: 'ESRCH' });
+  }
+}
+
+/** A worker whose child goes on when the worker is gone. */
+const WITH_CHILD = 'sleep 600 & echo ready; wait';
+const WITH_STUBBORN_CHILD =
+  'bash -c \'trap "" TERM; echo ready; while :; do read -t 60 <> <(:); done\' & wait';
+
+async function working(taskId: string, more: { readonly pid: number }) {
+  const clock = manualClock();
+  const ledger = await openLedger('memory:', { clock });
+  onTestFinished(() => ledger.close());
+  await ledger.tasks.create({ taskId, title: 'work' });
+  const run = await claimed(ledger, taskId, more);
+  return { clock, ledger, run, sweep: () => createReconciler(ledger).sweep() };
+}
+
+async function claimed(ledger: Ledger, taskId: string, more: { readonly pid?: number } = {}) {
+  const run = await ledger.runs.claim({ taskId, holder: 'worker', ttlMs: 1000, ...more });
+  if (run.outcome !== 'claimed') throw new Error(run.reason);
+  return run;
+}
+
+describe.runIf(process.platform === 'linux')('workers that are processes of this host', () => {
+  test('F-22: a worker is gone and its child goes on: nobody is started beside it until the child is gone, too', async () => {
+    const { leader, pid } = await group(WITH_CHILD);
+    const { clock, ledger, run, sweep } = await working('t-1', { pid });
+    leader.kill('SIGKILL');
+    await once(leader, 'exit');
+
+    for (const seconds of [1, 600, 86_400]) {
+      clock.advance(seconds * 1000);
+      expect(await sweep()).toMatchObject({ requeued: [] });
+      expect(await ledger.runs.claim({ taskId: 't-1', holder: 'next' })).toMatchObject({
+        outcome: 'none',
+        reason: 'in_flight',
+        current_run_id: run.run_id,
+      });
+    }
+
+    const closed = once(leader, 'close');
+    killGroup(pid);
+    await closed;
+    expect(await sweep()).toMatchObject({ requeued: ['t-1'] });
+    expect(await ledger.runs.list('t-1')).toMatchObject([{ run_id: run.run_id, outcome: 'crashed' }]);
+  });
+
+  test('F-22: a reclaim stops what its worker started, also what takes no notice of being asked', async () => {
+    const { leader, pid } = await group(WITH_STUBBORN_CHILD);
+    const { ledger, run } = await working('t-1', { pid });
+    const closed = once(leader, 'close');
+
+    expect(await ledger.runs.reclaim({ taskId: 't-1', runId: run.run_id })).toMatchObject({
+      outcome: 'reclaimed',
+    });
+
+    // The pipe closes with the last one that holds it.
+    await closed;
+    const [reclaimed] = await eventsOf(ledger, 'claim.reclaimed');
+    expect(reclaimed).toMatchObject({
+      termination: { prev_pid: pid, terminated: true, termination_attempted: true, sigkill: true },
+    });
+  }, 20_000);
+
+  test('F-22 and F-21: a group whose leader was gone before is signalled by nobody: it may be a stranger’s', async () => {
+    const { leader, pid } = await group(WITH_CHILD);
+    const { ledger, run } = await working('t-1', { pid });
+    leader.kill('SIGKILL');
+    await once(leader, 'exit');
+
+    const answer = await ledger.runs.reclaim({ taskId: 't-1', runId: run.run_id });
+
+    expect(answer).toMatchObject({ outcome: 'refused', reason: 'worker_survived', terminated: false });
+    expect(process.kill(-pid, 0)).toBe(true);
+  }, 20_000);
+
+  test('F-21: a pid that a stranger has by now: no signal, and the task comes back', async () => {
+    const { leader, pid } = await group('echo ready; exec sleep 600');
+    const stranger = await identifyProcess(pid);
+    if (stranger === null) throw new Error('processes can’t be named here');
+    await using ledger = await openLedger('memory:');
+    for (const taskId of ['t-1', 't-2']) await ledger.tasks.create({ taskId, title: 'work' });
+    const before = { ...stranger, started_at_ticks: stranger.started_at_ticks - 1 };
+    const run = await ledger.runs.claim({ taskId: 't-1', holder: 'w-a', process: before });
+    await ledger.runs.claim({ taskId: 't-2', holder: 'w-b', process: before });
+    if (run.outcome !== 'claimed') throw new Error(run.reason);
+
+    expect(await ledger.runs.reclaim({ taskId: 't-1', runId: run.run_id })).toMatchObject({
+      outcome: 'reclaimed',
+    });
+    expect(await createReconciler(ledger).sweep()).toMatchObject({ requeued: ['t-2'] });
+
+    expect([leader.exitCode, leader.signalCode]).toEqual([null, null]);
+    const [reclaimed] = await eventsOf(ledger, 'claim.reclaimed');
+    expect(reclaimed).toMatchObject({ termination: { prev_pid: pid, termination_attempted: false } });
+  });
+
+  test('F-29: a worker that was killed as it started, without a word, is one crash of one closed run', async () => {
+    const { leader, pid } = await group('echo ready; exec sleep 600');
+    const { ledger, run, sweep } = await working('t-1', { pid });
+    const exited = once(leader, 'exit');
+    killGroup(pid);
+    await exited;
+
+    const reports = [await sweep(), await sweep(), await sweep()];
+
+    expect(reports).toMatchObject([{ requeued: ['t-1'] }, { requeued: [] }, { requeued: [] }]);
+    expect(await eventsOf(ledger, 'run.ended')).toMatchObject([
+      { run_id: run.run_id, outcome: 'crashed', error: `pid ${pid} not alive` },
+    ]);
+    expect(await ledger.tasks.get('t-1')).toMatchObject({ status: 'ready', consecutive_failures: 1 });
+    expect(await ledger.custody.openRuns()).toEqual([]);
+  });
+});
