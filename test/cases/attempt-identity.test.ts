@@ -189,7 +189,7 @@ describe.each(MANAGING_STORES)('which attempt writes, on $name', (kind) => {
   });
 });
 
-test('F-02: the command and the API refuse a run that is none, and the task runs on', async () => {
+test('F-02: the command refuses a run that is none, and the task runs on', async () => {
   const bench = cliBench();
   await done(bench, 'task create', '--id', 'task-1', '--title', 'Write it');
   const run = await done(bench, 'run claim', '--holder', 'alice');

@@ -26,6 +26,8 @@ function killGroup(pid: number): void {
   }
 }
 
+/** A worker that does nothing until it is ended. */
+const WAITS = 'echo ready; exec sleep 600';
 /** A worker whose child goes on when the worker is gone. */
 const WITH_CHILD = 'sleep 600 & echo ready; wait';
 const WITH_STUBBORN_CHILD =
@@ -47,6 +49,29 @@ async function claimed(ledger: Ledger, taskId: string, more: { readonly pid?: nu
 }
 
 describe.runIf(process.platform === 'linux')('workers that are processes of this host', () => {
+  test('F-12: three tasks that are reclaimed and handed out again have three workers, not six', async () => {
+    await using ledger = await openLedger('memory:');
+    const workers = [];
+    for (const taskId of ['t-1', 't-2', 't-3']) {
+      await ledger.tasks.create({ taskId, title: 'work' });
+      const worker = await group(WAITS);
+      workers.push({ ...worker, run: await claimed(ledger, taskId, { pid: worker.pid }) });
+    }
+    for (const { leader, run } of workers) {
+      const exited = once(leader, 'exit');
+      await ledger.runs.reclaim({ taskId: run.task_id, runId: run.run_id });
+      // Gone before anybody else can have the task.
+      expect(await exited).toEqual([null, 'SIGTERM']);
+      const next = await group(WAITS);
+      await claimed(ledger, run.task_id, { pid: next.pid });
+    }
+
+    expect((await ledger.leases.running()).map((task) => task.process)).toEqual(Array(3).fill('alive'));
+    expect(await eventsOf(ledger, 'claim.reclaimed')).toMatchObject(
+      workers.map(({ pid }) => ({ termination: { prev_pid: pid, terminated: true, sigkill: false } })),
+    );
+  });
+
   test('F-22: a worker is gone and its child goes on: nobody is started beside it until the child is gone, too', async () => {
     const { leader, pid } = await group(WITH_CHILD);
     const { clock, ledger, run, sweep } = await working('t-1', { pid });
@@ -100,7 +125,7 @@ describe.runIf(process.platform === 'linux')('workers that are processes of this
   }, 20_000);
 
   test('F-21: a pid that a stranger has by now: no signal, and the task comes back', async () => {
-    const { leader, pid } = await group('echo ready; exec sleep 600');
+    const { leader, pid } = await group(WAITS);
     const stranger = await identifyProcess(pid);
     if (stranger === null) throw new Error('processes can’t be named here');
     await using ledger = await openLedger('memory:');
@@ -121,7 +146,7 @@ describe.runIf(process.platform === 'linux')('workers that are processes of this
   });
 
   test('F-29: a worker that was killed as it started, without a word, is one crash of one closed run', async () => {
-    const { leader, pid } = await group('echo ready; exec sleep 600');
+    const { leader, pid } = await group(WAITS);
     const { ledger, run, sweep } = await working('t-1', { pid });
     const exited = once(leader, 'exit');
     killGroup(pid);
