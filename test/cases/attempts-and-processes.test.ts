@@ -1,10 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import type { Ledger } from '@custody/ledger';
 import { identifyProcess, openLedger } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { CLI_BIN, cliBench } from '../support/cli.ts';
+import { done } from '../support/cli-managed.ts';
 import { eventsOf } from '../support/log.ts';
 import { manualClock } from '../support/manual-clock.ts';
 
@@ -123,6 +126,27 @@ describe.runIf(process.platform === 'linux')('workers that are processes of this
     expect(answer).toMatchObject({ outcome: 'refused', reason: 'worker_survived', terminated: false });
     expect(process.kill(-pid, 0)).toBe(true);
   }, 20_000);
+
+  test('F-22: a sweep that was started by the dead worker itself is no worker, and brings the task back', async () => {
+    const bench = cliBench();
+    await done(bench, 'task create', '--id', 'task-1', '--title', 'Write it');
+    // The sweep is of the group of the worker, and begins once the worker is gone.
+    const script = `"$0" "$1" run claim --holder alice --task task-1 --pid $$ >&2
+      { read -u 3; exec "$0" "$1" --json sweep; } &`;
+    const worker = spawn('bash', ['-c', script, process.execPath, CLI_BIN], {
+      cwd: bench.dir,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+    });
+    onTestFinished(() => killGroup(worker.pid ?? 0));
+    const { stdout, stdio } = worker;
+    if (stdout === null) throw new Error('the worker has no output');
+    const report = text(stdout);
+    await once(worker, 'exit');
+    stdio[3]?.destroy();
+
+    expect(JSON.parse(await report)).toMatchObject({ requeued: ['task-1'] });
+  });
 
   test('F-21: a pid that a stranger has by now: no signal, and the task comes back', async () => {
     const { leader, pid } = await group(WAITS);

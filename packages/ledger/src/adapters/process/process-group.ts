@@ -1,11 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { isProcessEnded, parseProcessStat } from '../../core/process-stat.ts';
 
-/** True if a living process belongs to the group, which outlives its leader. */
+/**
+ * True if a living process belongs to the group, which outlives its leader. This very process does not count: whoever
+ * asks is no worker, also if a worker started it.
+ */
 export async function hasLivingMember(group: number): Promise<boolean> {
   const names = await readdir('/proc');
   for (const name of names) {
-    if (!/^\d+$/.test(name)) continue;
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue;
     const stat = parseProcessStat(await statOf(name));
     if (stat !== null && stat.group === group && !isProcessEnded(stat)) return true;
   }
