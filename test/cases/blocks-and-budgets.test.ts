@@ -76,7 +76,7 @@ describe.each(MANAGING_STORES)('blocks that others ran in circles, on $name', (k
 
   test('F-52: a part that was made to wait is not promoted by the next tick', async () => {
     const { desk, ledger } = await openDeskWithTask(kind);
-    await ledger.tasks.create({ taskId: 't-2', title: 'not yet', initial: 'blocked' });
+    await ledger.tasks.create({ taskId: 't-2', title: 'not yet', initial: 'blocked', parents: ['t-1'] });
     await ledger.tasks.complete({ taskId: 't-1', operator: 'ann' });
 
     await createReconciler(ledger).sweep();
