@@ -188,7 +188,9 @@ describe('stores that others leaked or opened half', () => {
     });
 
     expect(code).toBe(3);
-    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'store_unreadable', sqlite_code: 'SQLITE_IOERR_WRITE' } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: { code: 'store_unreadable', sqlite_code: 'SQLITE_IOERR_WRITE' },
+    });
     expect(stdout).not.toContain('run_id');
     expect(await bench.lines(['run', 'list', '--task', 't-1'])).toEqual([]);
     expect((await done(bench, 'run claim', '--holder', 'w-1')).task_id).toBe('t-1');
