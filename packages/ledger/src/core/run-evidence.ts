@@ -112,17 +112,19 @@ export function foldEvidence(evidence: RunEvidence, event: RecordedEvent): RunEv
 }
 
 function foldVerdict(evidence: RunEvidence, event: RecordedEvent): RunEvidence {
-  const disclosures = {
-    models: disclose(evidence.models, event.seq, textOf(event, 'model')),
-    access_profiles: disclose(evidence.access_profiles, event.seq, textOf(event, 'access_profile')),
-    review_owned: evidence.review_owned || isReviewSource(event['source']),
-  };
+  // Field by field: to spread a second object over the first makes a verdict dearer by a third.
+  const models = disclose(evidence.models, event.seq, textOf(event, 'model'));
+  const access_profiles = disclose(evidence.access_profiles, event.seq, textOf(event, 'access_profile'));
+  const review_owned = evidence.review_owned || isReviewSource(event['source']);
   const state = textOf(event, 'state');
   // The first verdict decides; one without a state decides only until another has one.
-  if (evidence.has_verdict && (evidence.state !== '' || state === '')) return { ...evidence, ...disclosures };
+  if (evidence.has_verdict && (evidence.state !== '' || state === ''))
+    return { ...evidence, models, access_profiles, review_owned };
   return {
     ...evidence,
-    ...disclosures,
+    models,
+    access_profiles,
+    review_owned,
     settled: true,
     has_verdict: true,
     state,
