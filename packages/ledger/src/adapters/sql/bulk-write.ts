@@ -10,7 +10,10 @@ const SIZES = [256, 64, 16, 4, 1];
 export interface BulkWrite<T extends keyof Tables> {
   readonly table: T;
   readonly rows: readonly Insertable<Tables[T]>[];
-  /** The columns that make a row the same one within its ledger; absent where none may be there yet. */
+  /**
+   * The columns that make a row the same one; absent where none may be there yet. The ledger is added where it is part
+   * of the keys of tables that follow from the log; a table whose key always has it names it.
+   */
   readonly key?: readonly (keyof Insertable<Tables[T]> & string)[];
 }
 
@@ -23,8 +26,7 @@ export async function writeRows<T extends keyof Tables>(
   const [first] = write.rows;
   if (first === undefined) return;
   const columns = Object.keys(first);
-  const key =
-    write.key === undefined || flags.ledgers === 'one' ? (write.key ?? []) : ['ledger', ...write.key];
+  const key = keyOf(write.key, flags);
   const table = flags.placeOf?.(write.table) ?? `"${write.table}"`;
   if (flags.keyList === 'any_array') {
     await writeColumns(db, { table, columns, key }, write.rows);
@@ -40,6 +42,10 @@ export async function writeRows<T extends keyof Tables>(
       else runDirectly(text, values);
     }
   }
+}
+
+function keyOf(key: readonly string[] = [], { ledgers }: SqlContext['flags']): readonly string[] {
+  return key.length === 0 || ledgers === 'one' || key.includes('ledger') ? key : ['ledger', ...key];
 }
 
 function valuesOf(
@@ -66,10 +72,18 @@ interface Target {
 /** Each column as one array: a text for every number of rows, whose plan costs nothing. */
 async function writeColumns(db: Db, { table, columns, key }: Target, rows: readonly object[]): Promise<void> {
   const values = columns.map((column) => rows.map((row) => (row as Record<string, unknown>)[column]));
-  const types = values.map((list) => (list.some((value) => typeof value === 'number') ? 'bigint' : 'text'));
+  const types = columns.map((column, index) => typeOf(column, values[index] ?? []));
   const arrays = types.map((type, index) => `$${index + 1}::${type}[]`).join(', ');
   const text = `insert into ${table} (${quoted(columns)}) select * from unnest(${arrays})${onConflict({ columns, key })}`;
   await db.executeQuery(CompiledQuery.raw(text, values));
+}
+
+/** Numbers that may be null in every row, so that no value tells their type. */
+const NULLABLE_NUMBERS: ReadonlySet<string> = new Set(['heartbeat_at_ms']);
+
+function typeOf(column: string, values: readonly unknown[]): 'bigint' | 'text' {
+  const isNumber = NULLABLE_NUMBERS.has(column) || values.some((value) => typeof value === 'number');
+  return isNumber ? 'bigint' : 'text';
 }
 
 /** The text of a statement, with what it was written from. */

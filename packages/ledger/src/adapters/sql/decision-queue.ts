@@ -1,23 +1,15 @@
-import type { Decision } from '../../core/managed/decision.ts';
 import { refuse } from '../../core/managed/decision.ts';
-import type { ManagedScope, ScopeRequest } from '../../core/managed/scope.ts';
-import { BusyError, InvalidEventError, StaleEpochError } from '../../errors.ts';
+import type { ScopeRequest } from '../../core/managed/scope.ts';
+import { BusyError, StaleEpochError } from '../../errors.ts';
 import type { Decided } from '../../ports/managed-store.ts';
+import type { DecisionOutcome, PendingDecision } from './decide-together.ts';
 import type { WritableContext, WriteTurn } from './write-transaction.ts';
 import { inWriteTransaction } from './write-transaction.ts';
-
-/** A decision that waits for the write lock. */
-export interface PendingDecision {
-  readonly request: ScopeRequest;
-  readonly decision: (scope: ManagedScope) => Decision;
-}
 
 interface Waiting extends PendingDecision {
   readonly resolve: (decided: Decided) => void;
   readonly reject: (error: unknown) => void;
 }
-
-type Outcome = { readonly decided: Decided } | { readonly error: InvalidEventError };
 
 /** Decisions of one commit: enough to share the cost of a sync, few enough that nobody waits long. */
 const MAX_PER_COMMIT = 100;
@@ -28,14 +20,17 @@ const MAX_PER_COMMIT = 100;
  */
 export class DecisionQueue {
   readonly #context: WritableContext;
-  readonly #decideIn: (turn: WriteTurn, pending: PendingDecision) => Promise<Decided>;
+  readonly #decideIn: (
+    turn: WriteTurn,
+    pending: readonly PendingDecision[],
+  ) => Promise<readonly DecisionOutcome[]>;
   readonly #waiting: Waiting[] = [];
   /** Null while nothing is carried out. */
   #running: Promise<void> | null = null;
 
   constructor(
     context: WritableContext,
-    decideIn: (turn: WriteTurn, pending: PendingDecision) => Promise<Decided>,
+    decideIn: (turn: WriteTurn, pending: readonly PendingDecision[]) => Promise<readonly DecisionOutcome[]>,
   ) {
     this.#context = context;
     this.#decideIn = decideIn;
@@ -74,26 +69,12 @@ export class DecisionQueue {
     else for (const item of batch) await this.#commit([item]);
   }
 
-  #carryOut(batch: readonly Waiting[]): Promise<readonly Outcome[]> {
-    return inWriteTransaction(this.#context, async (turn) => {
-      const outcomes: Outcome[] = [];
-      for (const item of batch) outcomes.push(await this.#one(turn, item));
-      return outcomes;
-    });
-  }
-
-  /** An event that can't be is found before anything of its decision is written: the others stand. */
-  async #one(turn: WriteTurn, item: Waiting): Promise<Outcome> {
-    try {
-      return { decided: await this.#decideIn(turn, item) };
-    } catch (error) {
-      if (error instanceof InvalidEventError) return { error };
-      throw error;
-    }
+  #carryOut(batch: readonly Waiting[]): Promise<readonly DecisionOutcome[]> {
+    return inWriteTransaction(this.#context, (turn) => this.#decideIn(turn, batch));
   }
 }
 
-function settle(item: Waiting, outcome: Outcome | undefined): void {
+function settle(item: Waiting, outcome: DecisionOutcome | undefined): void {
   if (outcome === undefined) item.reject(new Error('the store left a decision unanswered'));
   else if ('error' in outcome) item.reject(outcome.error);
   else item.resolve(outcome.decided);

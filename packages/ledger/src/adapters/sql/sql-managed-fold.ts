@@ -1,15 +1,17 @@
-import { sql } from 'kysely';
+import type { Insertable } from 'kysely';
 import type { UnplacedEvent } from '../../core/custody-fold.ts';
 import { ManagedFold, managedKeys } from '../../core/managed/managed-fold.ts';
 import { managedRow, splitManagedRow } from '../../core/managed/managed-row.ts';
 import type { Lease, ManagedTask } from '../../core/managed/managed-task.ts';
+import type { RowParts } from '../../core/task-row.ts';
 import { isTerminalStatus, joinRow } from '../../core/task-row.ts';
+import { writeRows } from './bulk-write.ts';
 import { gather } from './gather.ts';
 import { keptQuery, keyedQuery } from './kept-query.ts';
 import { toLease, toLeaseRow, toManagedTaskRow, toSubmission, toSubmissionRow } from './managed-records.ts';
 import { parseRecord } from './records.ts';
 import { loadQuestions, saveQuestions } from './sql-questions.ts';
-import type { Db, SqlContext } from './tables.ts';
+import type { Db, SqlContext, Tables } from './tables.ts';
 
 /** Loads what events of managed tasks change; null if none of the events is one. */
 export async function loadManagedFold(
@@ -77,14 +79,24 @@ export async function loadSubmissions(
 
 /** Writes back what the fold changed, the rows of its tasks with it. */
 export async function saveManagedFold(db: Db, context: SqlContext, fold: ManagedFold): Promise<void> {
+  const { ledger } = context;
   const tasks = [...fold.changed.tasks].flatMap((id) => fold.tasks.get(id) ?? []);
   const submissions = [...fold.changed.submissions].flatMap((key) => fold.submissions.get(key) ?? []);
   await gather(context.flags, [
-    ...tasks.map((task) => () => saveTask(db, context, task)),
+    () =>
+      writeRows(db, context, {
+        table: 'managed_task',
+        key: ['ledger', 'task_id'],
+        rows: tasks.map((task) => toManagedTaskRow(ledger, task)),
+      }),
+    () => saveLinks(db, ledger, tasks),
+    () => saveRows(db, context, tasks),
     () => saveLeases(db, context, fold),
-    ...submissions.map(
-      (item) => () => db.insertInto('submission').values(toSubmissionRow(context.ledger, item)).execute(),
-    ),
+    () =>
+      writeRows(db, context, {
+        table: 'submission',
+        rows: submissions.map((item) => toSubmissionRow(ledger, item)),
+      }),
     () => saveQuestions(db, context, fold),
   ]);
   fold.clearChanged();
@@ -115,57 +127,42 @@ const UPDATE_LEASE = keptQuery((db) => {
 });
 
 /** Writes back the leases that changed, also those that only a sign of life changed. */
-export async function saveLeases(db: Db, { ledger }: SqlContext, fold: ManagedFold): Promise<void> {
-  for (const id of fold.changed.leases) {
-    const lease = fold.leases.get(id);
-    if (lease === undefined) continue;
-    const { ledger: _ledger, task_id: _taskId, ...values } = toLeaseRow(ledger, lease);
-    const updated = await UPDATE_LEASE(db, [...Object.values(values), ledger, id]);
-    if (updated.length === 0)
-      await db
-        .insertInto('lease')
-        .values({ ledger, task_id: id, ...values })
-        .execute();
-  }
+export async function saveLeases(db: Db, context: SqlContext, fold: ManagedFold): Promise<void> {
+  const { ledger, flags } = context;
+  const rows = [...fold.changed.leases]
+    .flatMap((id) => fold.leases.get(id) ?? [])
+    .map((lease) => toLeaseRow(ledger, lease));
   fold.changed.leases.clear();
+  if (flags.keyList === 'any_array') {
+    await writeRows(db, context, { table: 'lease', key: ['ledger', 'task_id'], rows });
+    return;
+  }
+  // An insert that would turn into an update is one too many for the guard against replaced leases.
+  for (const row of rows) {
+    const { ledger: _ledger, task_id: id, ...values } = row;
+    const updated = await UPDATE_LEASE(db, [...Object.values(values), ledger, id]);
+    if (updated.length === 0) await writeRows(db, context, { table: 'lease', rows: [row] });
+  }
 }
 
-const PUT_TASK = keptQuery((db) =>
-  db
-    .insertInto('managed_task')
-    .values({ ledger: '', task_id: '', status: '', priority: 0, created_seq: 0, record: '' })
-    .onConflict((conflict) =>
-      conflict.columns(['ledger', 'task_id']).doUpdateSet(({ ref }) => ({
-        status: ref('excluded.status'),
-        record: ref('excluded.record'),
-      })),
-    ),
-);
-
-async function saveTask(db: Db, context: SqlContext, task: ManagedTask): Promise<void> {
-  const { ledger } = context;
-  await gather(context.flags, [
-    () => PUT_TASK(db, Object.values(toManagedTaskRow(ledger, task))),
-    () => saveLinks(db, ledger, task),
-    () => saveRow(db, ledger, task),
-  ]);
-}
-
-async function saveLinks(db: Db, ledger: string, task: ManagedTask): Promise<void> {
-  if (task.parents.length === 0) return;
+async function saveLinks(db: Db, ledger: string, tasks: readonly ManagedTask[]): Promise<void> {
+  const links = tasks.flatMap((task) =>
+    task.parents.map((parent_id) => ({ ledger, parent_id, child_id: task.task_id })),
+  );
+  if (links.length === 0) return;
   await db
     .insertInto('task_link')
-    .values(task.parents.map((parent_id) => ({ ledger, parent_id, child_id: task.task_id })))
+    .values(links)
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
 
-const ROW = keptQuery((db) =>
+const ROWS = keyedQuery((db, isKey) =>
   db
     .selectFrom('task_row')
-    .select(['version', 'frozen', 'added', 'live', 'is_terminal'])
+    .select(['task_id', 'version', 'frozen', 'added', 'live', 'is_terminal'])
     .where('ledger', '=', '')
-    .where('task_id', '=', ''),
+    .where(isKey('task_id')),
 );
 
 const UPDATE_ROW = keptQuery((db) =>
@@ -175,7 +172,7 @@ const UPDATE_ROW = keptQuery((db) =>
       version: 0,
       status: '',
       is_terminal: 0,
-      needs_check: sql.lit(1),
+      needs_check: 1,
       frozen: '',
       added: '',
       live: '',
@@ -185,29 +182,46 @@ const UPDATE_ROW = keptQuery((db) =>
 );
 
 /** A managed task's row is written by its events only, in their transaction. */
-async function saveRow(db: Db, ledger: string, task: ManagedTask): Promise<void> {
-  const [stored] = await ROW(db, [ledger, task.task_id]);
-  const row = managedRow(stored === undefined ? null : joinRow(stored, task.task_id), task);
-  if (row === null) return;
-  const { status } = row;
-  const isTerminal = Number(isTerminalStatus(status));
-  const parts = splitManagedRow(row, stored?.is_terminal === 1 ? stored : null);
-  if (stored !== undefined) {
-    const { frozen, added, live } = parts;
-    const values = [stored.version + 1, status, isTerminal, frozen, added, live];
-    await UPDATE_ROW(db, [...values, ledger, task.task_id]);
+async function saveRows(db: Db, context: SqlContext, tasks: readonly ManagedTask[]): Promise<void> {
+  const found = await ROWS(
+    db,
+    context,
+    tasks.map((task) => task.task_id),
+  );
+  const storedRows = new Map(found.map((row) => [row.task_id, row]));
+  const rows = tasks.flatMap((task) => toRow(task, storedRows.get(task.task_id), context.ledger) ?? []);
+  if (context.flags.keyList === 'any_array') {
+    await writeRows(db, context, { table: 'task_row', key: ['ledger', 'task_id'], rows });
     return;
   }
-  await db
-    .insertInto('task_row')
-    .values({
-      ledger,
-      task_id: task.task_id,
-      version: 1,
-      status,
-      is_terminal: isTerminal,
-      needs_check: 1,
-      ...parts,
-    })
-    .execute();
+  await writeRows(db, context, {
+    table: 'task_row',
+    rows: rows.filter((row) => !storedRows.has(row.task_id)),
+  });
+  for (const row of rows.filter(({ task_id }) => storedRows.has(task_id))) {
+    const { ledger, task_id, ...values } = row;
+    await UPDATE_ROW(db, [...Object.values(values), ledger, task_id]);
+  }
+}
+
+/** The row of a task as it is written; null if it has none. Its fields stand in the order of {@link UPDATE_ROW}. */
+function toRow(
+  task: ManagedTask,
+  stored: (RowParts & { readonly version: number; readonly is_terminal: number }) | undefined,
+  ledger: string,
+): Insertable<Tables['task_row']> | null {
+  const row = managedRow(stored === undefined ? null : joinRow(stored, task.task_id), task);
+  if (row === null) return null;
+  const { frozen, added, live } = splitManagedRow(row, stored?.is_terminal === 1 ? stored : null);
+  return {
+    ledger,
+    task_id: task.task_id,
+    version: (stored?.version ?? 0) + 1,
+    status: row.status,
+    is_terminal: Number(isTerminalStatus(row.status)),
+    needs_check: 1,
+    frozen,
+    added,
+    live,
+  };
 }

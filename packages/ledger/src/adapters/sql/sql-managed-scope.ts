@@ -1,73 +1,139 @@
-import { sql } from 'kysely';
 import type { JsonObject } from '../../core/json.ts';
 import { loadedScope, namedTasks } from '../../core/managed/loaded-scope.ts';
 import { ManagedFold } from '../../core/managed/managed-fold.ts';
 import type { ManagedScope, ManagedSettings, ScopeRequest } from '../../core/managed/scope.ts';
 import { parseSettings, SETTINGS_DOCUMENT } from '../../core/managed/settings.ts';
 import type { TaskCustody } from '../../core/obligations.ts';
-import type { RecordedEvent } from '../../core/recorded-event.ts';
 import { gather } from './gather.ts';
 import { keptQuery, keyedQuery } from './kept-query.ts';
 import { isOneOf } from './key-list.ts';
+import { PendingChanges } from './pending-changes.ts';
 import { parseRecord } from './records.ts';
+import { candidatesOf, loadClaimable } from './sql-claimable.ts';
 import { readTaskCustodies } from './sql-custody-reader.ts';
 import { knownEvents } from './sql-event-store.ts';
 import { loadLeases, loadSubmissions, loadTasks } from './sql-managed-fold.ts';
-import { loadOwedQuestions, loadQuestion } from './sql-questions.ts';
+import { loadOwedQuestions, loadQuestions } from './sql-questions.ts';
 import type { Db, SqlContext } from './tables.ts';
 
-/** Holders that are looked at when nothing is ready; more wait for the next claim. */
-const MAX_GONE = 20;
-
-/** A scope and the fold that it looks at. */
-export interface SqlScope {
-  readonly scope: ManagedScope;
+/** What decisions of one transaction asked for, of the moment before any of them. */
+export interface LoadedScopes {
   readonly fold: ManagedFold;
+  /**
+   * The scope of one of the requests as it is once the changes are written; null if they change something that it
+   * reads. Never null without changes, for the first request.
+   */
+  scopeOf(request: ScopeRequest, changes: PendingChanges): ManagedScope | null;
 }
 
-/** Loads everything that a decision asked for, of the moment that the transaction sees. */
+/** Loads everything that one request asked for, of the moment that the transaction sees. */
 export async function loadScope(
   db: Db,
   context: SqlContext,
   { request, now }: { readonly request: ScopeRequest; readonly now: number },
-): Promise<SqlScope> {
+): Promise<ManagedScope> {
+  const loaded = await loadScopes(db, context, { requests: [request], now });
+  const scope = loaded.scopeOf(request, new PendingChanges());
+  if (scope === null) throw new Error('a scope without changes was not told');
+  return scope;
+}
+
+/** Loads everything that requests asked for, each record once. */
+export async function loadScopes(
+  db: Db,
+  context: SqlContext,
+  { requests, now }: { readonly requests: readonly ScopeRequest[]; readonly now: number },
+): Promise<LoadedScopes> {
   const fold = new ManagedFold();
-  const [runOwner, candidates, asker, knownEvent, settings] = await gather(context.flags, [
-    async () => (request.runId === undefined ? null : ownerOf(db, context.ledger, request.runId)),
-    async () =>
-      request.claimableBy === undefined
-        ? []
-        : candidatesFor(db, context, { holder: request.claimableBy, now }),
-    async () =>
-      request.questionId === undefined
-        ? null
-        : loadQuestion(db, context, { fold, questionId: request.questionId }),
-    async () => (request.eventId === undefined ? null : eventOf(db, context, request.eventId)),
+  const holders = requests.flatMap((request) => request.claimableBy ?? []);
+  const eventIds = requests.flatMap(({ eventId }) => (eventId === undefined ? [] : [{ id: eventId }]));
+  const [owners, claimable, , known, settings] = await gather(context.flags, [
+    () => loadOwners(db, context, { runIds: requests.flatMap((request) => request.runId ?? []) }),
+    () => loadClaimable(db, context, { holders, now }),
+    () =>
+      loadQuestions(db, context, {
+        fold,
+        questionIds: requests.flatMap((request) => request.questionId ?? []),
+      }),
+    () => knownEvents(db, context, eventIds),
     () => loadSettings(db, context.ledger),
   ]);
-  const named = namedTasks(request, { runOwner, asker, knownEvent, candidates });
-  const [children, rows, custodies] = await gather(context.flags, [
-    () => loadFamily(db, context, { fold, request, named }),
-    async () => (request.rows === true ? existingRows(db, context, request.taskIds) : new Set<string>()),
-    async () =>
-      request.evidence === true ? readTaskCustodies(db, context, named) : new Map<string, TaskCustody>(),
-    () => loadLeases(db, context, { fold, taskIds: named }),
-    async () =>
-      request.idempotencyKey === undefined ||
-      loadSubmissions(db, context, { fold, keys: [request.idempotencyKey] }),
-  ]);
-  const scope = loadedScope({
-    now,
-    fold,
-    runOwner,
-    knownEvent,
+  const foundBy = (request: ScopeRequest, candidates: readonly string[]) => ({
+    runOwner: owners.get(request.runId ?? '') ?? null,
+    asker: fold.questions.get(request.questionId ?? '')?.task_id ?? null,
+    knownEvent: known.get(request.eventId ?? '') ?? null,
     candidates,
-    children,
-    settings,
-    rows,
-    custodies,
   });
-  return { scope, fold };
+  const mayBeClaimed = [...claimable.ready, ...(claimable.gone?.taskIds ?? [])];
+  const namedBy = (isWanted: (request: ScopeRequest) => boolean) => [
+    ...new Set(
+      requests
+        .filter(isWanted)
+        .flatMap((request) =>
+          namedTasks(request, foundBy(request, request.claimableBy === undefined ? [] : mayBeClaimed)),
+        ),
+    ),
+  ];
+  const named = namedBy(() => true);
+  const [children, rows, custodies] = await gather(context.flags, [
+    () =>
+      loadFamily(db, context, {
+        fold,
+        named,
+        parents: namedBy((request) => request.children === true),
+        allGenerations: requests.some((request) => request.ancestors === true),
+      }),
+    () =>
+      existingRows(
+        db,
+        context,
+        requests.flatMap((request) => (request.rows === true ? request.taskIds : [])),
+      ),
+    async () => {
+      const taskIds = namedBy((request) => request.evidence === true);
+      return taskIds.length === 0 ? new Map<string, TaskCustody>() : readTaskCustodies(db, context, taskIds);
+    },
+    () => loadLeases(db, context, { fold, taskIds: named }),
+    () =>
+      loadSubmissions(db, context, {
+        fold,
+        keys: requests.flatMap((request) => request.idempotencyKey ?? []),
+      }),
+  ]);
+  return {
+    fold,
+    scopeOf: (request, changes) => {
+      const { claimableBy } = request;
+      const candidates = claimableBy === undefined ? [] : candidatesOf(claimable, claimableBy, changes);
+      if (candidates === null || changes.concerns(request)) return null;
+      const found = foundBy(request, candidates);
+      const reach = reachOf(request, namedTasks(request, found), { fold, children });
+      if (reach.some((id) => changes.hasTask(id))) return null;
+      return loadedScope({ now, fold, children, settings, rows, custodies, ...found });
+    },
+  };
+}
+
+/** Everything that a decision may look at from its named tasks: what they wait for, and what waits for them. */
+function reachOf(
+  request: ScopeRequest,
+  named: readonly string[],
+  {
+    fold,
+    children,
+  }: { readonly fold: ManagedFold; readonly children: ReadonlyMap<string, readonly string[]> },
+): readonly string[] {
+  const near = [
+    ...named,
+    ...(request.children === true ? named.flatMap((id) => children.get(id) ?? []) : []),
+  ];
+  const reach = new Set(near);
+  let last: readonly string[] = near;
+  do {
+    last = last.flatMap((id) => fold.tasks.get(id)?.parents ?? []).filter((id) => !reach.has(id));
+    for (const id of last) reach.add(id);
+  } while (request.ancestors === true && last.length > 0);
+  return [...reach];
 }
 
 /** The named tasks with those that they wait for or that wait for them, and what they have asked. */
@@ -76,62 +142,45 @@ async function loadFamily(
   context: SqlContext,
   {
     fold,
-    request,
     named,
-  }: { readonly fold: ManagedFold; readonly request: ScopeRequest; readonly named: readonly string[] },
+    parents,
+    allGenerations,
+  }: {
+    readonly fold: ManagedFold;
+    readonly named: readonly string[];
+    /** Those whose children are wanted. */
+    readonly parents: readonly string[];
+    readonly allGenerations: boolean;
+  },
 ): Promise<Map<string, string[]>> {
   await loadTasks(db, context, { fold, taskIds: named });
-  await loadParents(db, context, { fold, allGenerations: request.ancestors === true });
+  await loadParents(db, context, { fold, allGenerations });
   const children =
-    request.children === true
-      ? await loadChildren(db, context, { fold, taskIds: named })
-      : new Map<string, string[]>();
+    parents.length === 0
+      ? new Map<string, string[]>()
+      : await loadChildren(db, context, { fold, taskIds: parents });
   await loadOwedQuestions(db, context, { fold, taskIds: named });
   return children;
 }
 
-async function eventOf(db: Db, context: SqlContext, id: string): Promise<RecordedEvent | null> {
-  return (await knownEvents(db, context, [{ id }])).get(id) ?? null;
-}
-
-const OWNER = keptQuery((db) =>
-  db.selectFrom('run').select(['task_id', 'first_seq']).where('ledger', '=', '').where('run_id', '=', ''),
-);
-
-async function ownerOf(db: Db, ledger: string, runId: string): Promise<string | null> {
-  const [row] = await OWNER(db, [ledger, runId]);
-  return row === undefined || row.first_seq === 0 || row.task_id === '' ? null : row.task_id;
-}
-
-const READY = keptQuery((db) =>
+const OWNERS = keyedQuery((db, isKey) =>
   db
-    .selectFrom('managed_task')
-    .select('task_id')
+    .selectFrom('run')
+    .select(['run_id', 'task_id', 'first_seq'])
     .where('ledger', '=', '')
-    .where('status', '=', sql.lit('ready'))
-    .orderBy('priority', 'desc')
-    .orderBy('created_seq')
-    .limit(sql.lit(1)),
+    .where(isKey('run_id')),
 );
 
-async function candidatesFor(
+/** The tasks of runs, by run; a run whose start or task nobody knows is not there. */
+async function loadOwners(
   db: Db,
-  { ledger }: SqlContext,
-  { holder, now }: { readonly holder: string; readonly now: number },
-): Promise<readonly string[]> {
-  const [ready] = await READY(db, [ledger]);
-  if (ready !== undefined) return [ready.task_id];
-  const gone = await db
-    .selectFrom('lease')
-    .select('task_id')
-    .where('ledger', '=', ledger)
-    .where('is_open', '=', sql.lit(1))
-    .where('process', 'is', null)
-    .where(({ or, eb }) => or([eb('expires_at_ms', '<', now), eb('holder', '=', holder)]))
-    .orderBy('expires_at_ms')
-    .limit(MAX_GONE)
-    .execute();
-  return gone.map((row) => row.task_id);
+  context: SqlContext,
+  { runIds }: { readonly runIds: readonly string[] },
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await OWNERS(db, context, runIds);
+  return new Map(
+    rows.filter((row) => row.first_seq !== 0 && row.task_id !== '').map((row) => [row.run_id, row.task_id]),
+  );
 }
 
 /** Parents of everything in the fold; with all generations also theirs, until nothing is new. */
@@ -189,6 +238,7 @@ async function existingRows(
   { ledger, flags }: SqlContext,
   taskIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
+  if (taskIds.length === 0) return new Set();
   const rows = await db
     .selectFrom('task_row')
     .select('task_id')

@@ -1,25 +1,19 @@
 import { sql } from 'kysely';
 import { compareCodePoints } from '../../core/json.ts';
-import type { Decision } from '../../core/managed/decision.ts';
 import type { FailoverNodes } from '../../core/managed/epoch-record.ts';
 import { EPOCH_DOCUMENT, epochDocument } from '../../core/managed/epoch-record.ts';
 import { restampEvents } from '../../core/managed/restamp.ts';
-import { parseNewEvent } from '../../core/parse-event.ts';
-import type { NewEvent } from '../../core/recorded-event.ts';
-import { InvalidEventError } from '../../errors.ts';
 import type { NewId } from '../../ports/clock.ts';
 import type { CommitSignal } from '../../ports/commit-signal.ts';
-import type { Decided, ManagedStore, RaisedEpoch } from '../../ports/managed-store.ts';
-import type { PendingDecision } from './decision-queue.ts';
+import type { ManagedStore, RaisedEpoch } from '../../ports/managed-store.ts';
+import { decideTogether } from './decide-together.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { toLease } from './managed-records.ts';
 import { appendInTransaction } from './sql-event-store.ts';
-import { saveLeases } from './sql-managed-fold.ts';
-import type { SqlScope } from './sql-managed-scope.ts';
 import { loadScope } from './sql-managed-scope.ts';
 import { listQuestions } from './sql-questions.ts';
 import { saveDocument } from './sql-small-stores.ts';
-import type { Db, SqlContext } from './tables.ts';
+import type { SqlContext } from './tables.ts';
 import type { WritableContext, WriteTurn } from './write-transaction.ts';
 import { inWriteTransaction } from './write-transaction.ts';
 
@@ -34,16 +28,9 @@ export function sqlManagedStore(context: WritableContext, options: SqlManagedOpt
   const { reader, ledger, session } = context;
   const { newId } = options;
 
-  async function decideIn(turn: WriteTurn, { request, decision }: PendingDecision): Promise<Decided> {
-    const loaded = await loadScope(turn.db, context, { request, now: turn.now });
-    const decided = decision(loaded.scope);
-    if (decided.kind === 'refused') return { outcome: 'refused', refusal: decided.refusal };
-    const seqs = await write(turn, context, { events: decided.events, loaded, newId });
-    await beat(turn.db, context, { decided, loaded });
-    return { outcome: 'decided', seqs, after: loaded.scope, answer: decided.answer ?? {} };
-  }
-
-  const queue = new DecisionQueue(context, decideIn);
+  const queue = new DecisionQueue(context, (turn, pending) =>
+    decideTogether(turn, context, { pending, newId }),
+  );
 
   return {
     newId,
@@ -52,7 +39,7 @@ export function sqlManagedStore(context: WritableContext, options: SqlManagedOpt
     read: (request) =>
       reader
         .transaction()
-        .execute(async (db) => (await loadScope(db, context, { request, now: await session.now(db) })).scope),
+        .execute(async (db) => loadScope(db, context, { request, now: await session.now(db) })),
     questions: (filter) => listQuestions(reader, context, filter),
     runningTaskIds: async () => {
       const rows = await reader
@@ -71,40 +58,6 @@ export function sqlManagedStore(context: WritableContext, options: SqlManagedOpt
       return raised;
     },
   };
-}
-
-async function write(
-  turn: WriteTurn,
-  context: SqlContext,
-  {
-    events,
-    loaded,
-    newId,
-  }: { readonly events: readonly NewEvent[]; readonly loaded: SqlScope; readonly newId: NewId },
-): Promise<readonly number[]> {
-  if (events.length === 0) return [];
-  const checked = events.map((event, index) => parseNewEvent(event, index, 'ledger'));
-  const [outcome] = await appendInTransaction(turn, context, {
-    requests: [{ events: checked }],
-    newId,
-    managed: loaded.fold,
-  });
-  if (outcome instanceof InvalidEventError) throw outcome;
-  return (outcome?.events ?? []).map((event) => event.seq);
-}
-
-async function beat(
-  db: Db,
-  context: SqlContext,
-  {
-    decided,
-    loaded,
-  }: { readonly decided: Decision & { readonly kind: 'accepted' }; readonly loaded: SqlScope },
-): Promise<void> {
-  const lease = decided.beat === undefined ? null : loaded.scope.leaseOf(decided.beat.task_id);
-  if (lease === null || decided.beat === undefined) return;
-  loaded.fold.putLease({ ...lease, ...decided.beat });
-  await saveLeases(db, context, loaded.fold);
 }
 
 async function raise(

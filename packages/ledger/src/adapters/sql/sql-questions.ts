@@ -24,16 +24,6 @@ export async function loadQuestions(
   for (const row of rows) fold.putQuestion(parseRecord<Question>(row.record));
 }
 
-/** Loads one question, and tells the task that it belongs to; null if there is none of that id. */
-export async function loadQuestion(
-  db: Db,
-  context: SqlContext,
-  { fold, questionId }: { readonly fold: ManagedFold; readonly questionId: string },
-): Promise<string | null> {
-  await loadQuestions(db, context, { fold, questionIds: [questionId] });
-  return fold.questions.get(questionId)?.task_id ?? null;
-}
-
 /** Loads what is not answered or not delivered, of those tasks in the fold that ever asked. */
 export async function loadOwedQuestions(
   db: Db,
