@@ -147,7 +147,7 @@ function candidatesFor(log: MemoryLog, holder: string, now: number): readonly st
       (lease) =>
         lease.open && lease.process === null && (lease.expires_at_ms < now || lease.holder === holder),
     )
-    .sort((a, b) => a.expires_at_ms - b.expires_at_ms)
+    .sort((a, b) => a.expires_at_ms - b.expires_at_ms || compareCodePoints(a.task_id, b.task_id))
     .map((lease) => lease.task_id);
 }
 

@@ -64,10 +64,10 @@ async function decideNext(
   const changes = new PendingChanges();
   const made: Made[] = [];
   for (const { request, decision } of unrelated) {
-    const scope = loaded.scopeOf(request, changes);
-    if (scope === null) break;
-    const next = make(decision(scope), scope);
-    if (next.kind === 'accepted') changes.add(next.events, next.decision.beat);
+    const found = loaded.scopeOf(request, changes);
+    if (found === null) break;
+    const next = make(decision(found.scope), found.scope);
+    if (next.kind === 'accepted') changes.add(next.events, { beat: next.decision.beat, told: found.named });
     made.push(next);
   }
   return write(turn, context, { made, fold: loaded.fold, newId });

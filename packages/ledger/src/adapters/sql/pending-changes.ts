@@ -26,9 +26,15 @@ const MAKES_NOTHING_READY: ReadonlySet<string> = new Set([
 /** What decisions of a transaction will change, once they are written: whoever reads any of it must wait for that. */
 export class PendingChanges {
   readonly #names = new Set<string>();
+  readonly #told = new Set<string>();
   #mayMakeReady = false;
 
-  add(events: readonly NewEvent[], beat: LeaseBeat | undefined): void {
+  /** `told` are the tasks that the answer will tell of, as they are then: nobody may change them before it is given. */
+  add(
+    events: readonly NewEvent[],
+    { beat, told }: { readonly beat: LeaseBeat | undefined; readonly told: readonly string[] },
+  ): void {
+    for (const id of told) this.#told.add(id);
     for (const event of events) {
       for (const [kind, field] of NAMES) {
         const value = event[field];
@@ -39,6 +45,10 @@ export class PendingChanges {
     if (beat !== undefined) this.#names.add(nameOf('task', beat.task_id));
   }
 
+  get isEmpty(): boolean {
+    return this.#names.size + this.#told.size === 0;
+  }
+
   /** True if a task may be ready that the store does not know to be. */
   get mayMakeReady(): boolean {
     return this.#mayMakeReady;
@@ -46,6 +56,11 @@ export class PendingChanges {
 
   hasTask(taskId: string): boolean {
     return this.#names.has(nameOf('task', taskId));
+  }
+
+  /** True if a task changes, or if an answer will tell of it. */
+  concernsTask(taskId: string): boolean {
+    return this.#told.has(taskId) || this.hasTask(taskId);
   }
 
   /** True if the request itself names something that changes. */

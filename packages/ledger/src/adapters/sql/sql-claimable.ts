@@ -44,6 +44,7 @@ export async function loadClaimable(
     .where('process', 'is', null)
     .where(({ or, eb }) => or([eb('expires_at_ms', '<', now), eb('holder', '=', holder)]))
     .orderBy('expires_at_ms')
+    .orderBy('task_id')
     .limit(MAX_GONE)
     .execute();
   return { ready, isAll: true, gone: { holder, taskIds: rows.map((row) => row.task_id) } };
@@ -58,5 +59,6 @@ export function candidatesOf(
   if (changes.mayMakeReady) return null;
   const next = ready.find((id) => !changes.hasTask(id));
   if (next !== undefined) return [next];
-  return isAll && gone?.holder === holder ? gone.taskIds : null;
+  // Whose holder may be gone is another question after each claim of that holder.
+  return isAll && changes.isEmpty && gone?.holder === holder ? gone.taskIds : null;
 }

@@ -16,6 +16,12 @@ import { loadLeases, loadSubmissions, loadTasks } from './sql-managed-fold.ts';
 import { loadOwedQuestions, loadQuestions } from './sql-questions.ts';
 import type { Db, SqlContext } from './tables.ts';
 
+/** A scope, and the tasks that its request is about. */
+export interface NamedScope {
+  readonly scope: ManagedScope;
+  readonly named: readonly string[];
+}
+
 /** What decisions of one transaction asked for, of the moment before any of them. */
 export interface LoadedScopes {
   readonly fold: ManagedFold;
@@ -23,7 +29,7 @@ export interface LoadedScopes {
    * The scope of one of the requests as it is once the changes are written; null if they change something that it
    * reads. Never null without changes, for the first request.
    */
-  scopeOf(request: ScopeRequest, changes: PendingChanges): ManagedScope | null;
+  scopeOf(request: ScopeRequest, changes: PendingChanges): NamedScope | null;
 }
 
 /** Loads everything that one request asked for, of the moment that the transaction sees. */
@@ -33,9 +39,9 @@ export async function loadScope(
   { request, now }: { readonly request: ScopeRequest; readonly now: number },
 ): Promise<ManagedScope> {
   const loaded = await loadScopes(db, context, { requests: [request], now });
-  const scope = loaded.scopeOf(request, new PendingChanges());
-  if (scope === null) throw new Error('a scope without changes was not told');
-  return scope;
+  const found = loaded.scopeOf(request, new PendingChanges());
+  if (found === null) throw new Error('a scope without changes was not told');
+  return found.scope;
 }
 
 /** Loads everything that requests asked for, each record once. */
@@ -74,12 +80,12 @@ export async function loadScopes(
         ),
     ),
   ];
-  const named = namedBy(() => true);
+  const wanted = namedBy(() => true);
   const [children, rows, custodies] = await gather(context.flags, [
     () =>
       loadFamily(db, context, {
         fold,
-        named,
+        named: wanted,
         parents: namedBy((request) => request.children === true),
         allGenerations: requests.some((request) => request.ancestors === true),
       }),
@@ -93,7 +99,7 @@ export async function loadScopes(
       const taskIds = namedBy((request) => request.evidence === true);
       return taskIds.length === 0 ? new Map<string, TaskCustody>() : readTaskCustodies(db, context, taskIds);
     },
-    () => loadLeases(db, context, { fold, taskIds: named }),
+    () => loadLeases(db, context, { fold, taskIds: wanted }),
     () =>
       loadSubmissions(db, context, {
         fold,
@@ -107,9 +113,10 @@ export async function loadScopes(
       const candidates = claimableBy === undefined ? [] : candidatesOf(claimable, claimableBy, changes);
       if (candidates === null || changes.concerns(request)) return null;
       const found = foundBy(request, candidates);
-      const reach = reachOf(request, namedTasks(request, found), { fold, children });
-      if (reach.some((id) => changes.hasTask(id))) return null;
-      return loadedScope({ now, fold, children, settings, rows, custodies, ...found });
+      const named = namedTasks(request, found);
+      const reach = reachOf(request, named, { fold, children });
+      if (reach.some((id) => changes.concernsTask(id))) return null;
+      return { scope: loadedScope({ now, fold, children, settings, rows, custodies, ...found }), named };
     },
   };
 }
