@@ -29,8 +29,8 @@ export interface TwinStores {
 
 /** Opens a store at the URL, and a memory store beside it, with the same time and the same ids. */
 export async function openTwins(url: string, clock: Clock): Promise<TwinStores> {
-  const tested = await openStore(url, { clock, newId: countingIds() });
-  const model = await openStore('memory:', { clock, newId: countingIds() });
+  const tested = await openCounted(url, clock);
+  const model = await openCounted('memory:', clock);
   const waiting: Waiting[] = [];
   const wait = <T>(item: Omit<Waiting, 'settle'>): Promise<T> =>
     new Promise<T>((resolve, reject) => {
@@ -78,6 +78,14 @@ export async function openTwins(url: string, clock: Clock): Promise<TwinStores> 
       await model.close();
     },
   };
+}
+
+/** Opens a store whose ids count from its opening on: one that had to be made has taken some already. */
+async function openCounted(url: string, clock: Clock): Promise<LedgerStore> {
+  const ids = { next: countingIds() };
+  const store = await openStore(url, { clock, newId: () => ids.next() });
+  ids.next = countingIds();
+  return store;
 }
 
 function managedOf({ managed }: LedgerStore): Managed {
