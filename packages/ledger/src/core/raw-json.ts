@@ -1,5 +1,6 @@
 import type { Node } from 'jsonc-parser';
 import { parseTree } from 'jsonc-parser';
+import { sliceObject } from './slice-object.ts';
 
 /**
  * A JSON object as its keys and the exact texts of their values. Numbers that fit no double, escapes and
@@ -16,12 +17,7 @@ export function parseRawObject(text: string): RawObject {
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new SyntaxError('not a JSON object');
-  const entries = new Map<string, string>();
-  for (const property of parseTree(text)?.children ?? []) {
-    const [key, item] = property.children ?? [];
-    if (key !== undefined && item !== undefined) entries.set(String(key.value), sliceOf(text, item));
-  }
-  return entries;
+  return sliceObject(text);
 }
 
 function sliceOf(text: string, node: Node): string {
