@@ -17,7 +17,7 @@ import { loadOwedQuestions, loadQuestions } from './sql-questions.ts';
 import type { Db, SqlContext } from './tables.ts';
 
 /** A scope, and the tasks that its request is about. */
-export interface NamedScope {
+interface NamedScope {
   readonly scope: ManagedScope;
   readonly named: readonly string[];
 }
