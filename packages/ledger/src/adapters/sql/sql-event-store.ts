@@ -12,7 +12,7 @@ import { keptQuery, keyedQuery } from './kept-query.ts';
 import { readHead } from './read-head.ts';
 import { toEventRow, toStoredEvent } from './records.ts';
 import { loadFold, saveFold } from './sql-fold.ts';
-import { loadManagedFold, saveManagedFold } from './sql-managed-fold.ts';
+import { loadManagedFold, loadManagedRows, saveManagedFold } from './sql-managed-fold.ts';
 import type { Db, SqlContext } from './tables.ts';
 import type { WritableContext, WriteTurn } from './write-transaction.ts';
 import { inWriteTransaction } from './write-transaction.ts';
@@ -46,10 +46,11 @@ export async function appendInTransaction(
 ): Promise<readonly AppendOutcome[]> {
   const { db, head } = turn;
   const events = requests.flatMap((request) => request.events);
-  const [known, fold, managedFold] = await gather(context.flags, [
+  const [known, fold, managedFold, managedRows] = await gather(context.flags, [
     () => knownEvents(db, context, events),
     () => loadFold(db, context, events),
     async () => managed ?? loadManagedFold(db, context, events),
+    () => loadManagedRows(db, context, events),
   ]);
   const plan = planAppend(requests, {
     head,
@@ -63,7 +64,8 @@ export async function appendInTransaction(
     await gather(context.flags, [
       () => insertEvents(db, context, plan.stored),
       () => saveFold(db, context, fold),
-      async () => managedFold === null || saveManagedFold(db, context, managedFold),
+      async () =>
+        managedFold === null || saveManagedFold(db, context, { fold: managedFold, rows: managedRows }),
       () => moveHead(db, context, plan.stored),
     ]);
     turn.head = { ...head, ...placeOfLast(plan.stored) };

@@ -68,7 +68,8 @@ export async function loadFold(
   const fold = new CustodyFold();
   const keys = foldKeys(events);
   const runIds = [...keys.runIds];
-  const [runs, invocations, evidence, containment] = await gather(context.flags, [
+  const [facts, runs, invocations, evidence, containment] = await gather(context.flags, [
+    () => TASK_FACTS(db, context, [...keys.taskIds]),
     () => RUNS(db, context, runIds),
     () => INVOCATIONS(db, context, [...keys.invocationIds]),
     // What every task's rows say of the runs: a start can change whose evidence they count in.
@@ -82,16 +83,17 @@ export async function loadFold(
   for (const row of invocations) fold.invocations.set(row.invocation_id, parseRecord(row.record));
   for (const row of evidence) fold.loadEvidence(parseEvidence(row));
   for (const row of containment) fold.containment.set(row.run_id, parseRecord(row.record));
-  for (const row of await TASK_FACTS(db, context, ownersIn(fold, keys.taskIds)))
+  const owners = ownersIn(fold).filter((id) => !keys.taskIds.has(id));
+  for (const row of [...facts, ...(await TASK_FACTS(db, context, owners))])
     fold.tasks.set(row.task_id, parseFacts(row));
   return fold;
 }
 
-/** Whatever a batch may touch: its own tasks, the owners of the runs and invocations that it names, and who counts them. */
-function ownersIn(fold: CustodyFold, taskIds: ReadonlySet<string>): readonly string[] {
-  const owners = new Set(taskIds);
+/** Whose tasks a batch may touch beside its own: the owners of the runs and invocations that it names, and who counts them. */
+function ownersIn(fold: CustodyFold): readonly string[] {
+  const owners = new Set<string>();
   for (const records of [fold.runs, fold.invocations, fold.evidence])
-    for (const record of records.values()) owners.add(record.task_id);
+    for (const record of records.values()) if (record.task_id !== '') owners.add(record.task_id);
   return [...owners];
 }
 

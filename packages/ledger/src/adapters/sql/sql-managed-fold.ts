@@ -77,8 +77,37 @@ export async function loadSubmissions(
     fold.submissions.set(row.idempotency_key, toSubmission(row));
 }
 
-/** Writes back what the fold changed, the rows of its tasks with it. */
-export async function saveManagedFold(db: Db, context: SqlContext, fold: ManagedFold): Promise<void> {
+/** A task's row as it is stored. */
+interface StoredRow extends RowParts {
+  readonly task_id: string;
+  readonly version: number;
+  readonly is_terminal: number;
+}
+
+const ROWS = keyedQuery((db, isKey) =>
+  db
+    .selectFrom('task_row')
+    .select(['task_id', 'version', 'frozen', 'added', 'live', 'is_terminal'])
+    .where('ledger', '=', '')
+    .where(isKey('task_id')),
+);
+
+/** Loads the rows of the managed tasks that events are about, by task. */
+export async function loadManagedRows(
+  db: Db,
+  context: SqlContext,
+  events: readonly UnplacedEvent[],
+): Promise<ReadonlyMap<string, StoredRow>> {
+  const rows = await ROWS(db, context, managedKeys(events)?.taskIds ?? []);
+  return new Map(rows.map((row) => [row.task_id, row]));
+}
+
+/** Writes back what the fold changed, the rows of its tasks with it; `rows` are those of {@link loadManagedRows}. */
+export async function saveManagedFold(
+  db: Db,
+  context: SqlContext,
+  { fold, rows }: { readonly fold: ManagedFold; readonly rows: ReadonlyMap<string, StoredRow> },
+): Promise<void> {
   const { ledger } = context;
   const tasks = [...fold.changed.tasks].flatMap((id) => fold.tasks.get(id) ?? []);
   const submissions = [...fold.changed.submissions].flatMap((key) => fold.submissions.get(key) ?? []);
@@ -90,7 +119,7 @@ export async function saveManagedFold(db: Db, context: SqlContext, fold: Managed
         rows: tasks.map((task) => toManagedTaskRow(ledger, task)),
       }),
     () => saveLinks(db, ledger, tasks),
-    () => saveRows(db, context, tasks),
+    () => saveRows(db, context, { tasks, storedRows: rows }),
     () => saveLeases(db, context, fold),
     () =>
       writeRows(db, context, {
@@ -157,14 +186,6 @@ async function saveLinks(db: Db, ledger: string, tasks: readonly ManagedTask[]):
     .execute();
 }
 
-const ROWS = keyedQuery((db, isKey) =>
-  db
-    .selectFrom('task_row')
-    .select(['task_id', 'version', 'frozen', 'added', 'live', 'is_terminal'])
-    .where('ledger', '=', '')
-    .where(isKey('task_id')),
-);
-
 const UPDATE_ROW = keptQuery((db) =>
   db
     .updateTable('task_row')
@@ -182,13 +203,14 @@ const UPDATE_ROW = keptQuery((db) =>
 );
 
 /** A managed task's row is written by its events only, in their transaction. */
-async function saveRows(db: Db, context: SqlContext, tasks: readonly ManagedTask[]): Promise<void> {
-  const found = await ROWS(
-    db,
-    context,
-    tasks.map((task) => task.task_id),
-  );
-  const storedRows = new Map(found.map((row) => [row.task_id, row]));
+async function saveRows(
+  db: Db,
+  context: SqlContext,
+  {
+    tasks,
+    storedRows,
+  }: { readonly tasks: readonly ManagedTask[]; readonly storedRows: ReadonlyMap<string, StoredRow> },
+): Promise<void> {
   const rows = tasks.flatMap((task) => toRow(task, storedRows.get(task.task_id), context.ledger) ?? []);
   if (context.flags.keyList === 'any_array') {
     await writeRows(db, context, { table: 'task_row', key: ['ledger', 'task_id'], rows });
@@ -207,7 +229,7 @@ async function saveRows(db: Db, context: SqlContext, tasks: readonly ManagedTask
 /** The row of a task as it is written; null if it has none. Its fields stand in the order of {@link UPDATE_ROW}. */
 function toRow(
   task: ManagedTask,
-  stored: (RowParts & { readonly version: number; readonly is_terminal: number }) | undefined,
+  stored: StoredRow | undefined,
   ledger: string,
 ): Insertable<Tables['task_row']> | null {
   const row = managedRow(stored === undefined ? null : joinRow(stored, task.task_id), task);

@@ -160,12 +160,15 @@ async function loadFamily(
     readonly allGenerations: boolean;
   },
 ): Promise<Map<string, string[]>> {
-  await loadTasks(db, context, { fold, taskIds: named });
+  const [links] = await gather(context.flags, [
+    () => CHILDREN(db, context, parents),
+    () => loadTasks(db, context, { fold, taskIds: named }),
+  ]);
+  const children = new Map<string, string[]>();
+  for (const { parent_id, child_id } of links)
+    children.set(parent_id, [...(children.get(parent_id) ?? []), child_id]);
+  await loadTasks(db, context, { fold, taskIds: [...new Set(links.map((link) => link.child_id))] });
   await loadParents(db, context, { fold, allGenerations });
-  const children =
-    parents.length === 0
-      ? new Map<string, string[]>()
-      : await loadChildren(db, context, { fold, taskIds: parents });
   await loadOwedQuestions(db, context, { fold, taskIds: named });
   return children;
 }
@@ -216,20 +219,6 @@ const CHILDREN = keyedQuery((db, isKey) =>
     .where(isKey('parent_id'))
     .orderBy('child_id'),
 );
-
-async function loadChildren(
-  db: Db,
-  context: SqlContext,
-  { fold, taskIds }: { readonly fold: ManagedFold; readonly taskIds: readonly string[] },
-): Promise<Map<string, string[]>> {
-  const links = await CHILDREN(db, context, taskIds);
-  const children = new Map<string, string[]>();
-  for (const link of links)
-    children.set(link.parent_id, [...(children.get(link.parent_id) ?? []), link.child_id]);
-  await loadTasks(db, context, { fold, taskIds: [...new Set(links.map((link) => link.child_id))] });
-  await loadParents(db, context, { fold, allGenerations: false });
-  return children;
-}
 
 const DOCUMENT = keptQuery((db) =>
   db.selectFrom('state_document').select('document').where('ledger', '=', '').where('name', '=', ''),
