@@ -45,8 +45,14 @@ export async function decideTogether(
   { pending, newId }: { readonly pending: readonly PendingDecision[]; readonly newId: NewId },
 ): Promise<readonly DecisionOutcome[]> {
   const outcomes: DecisionOutcome[] = [];
-  while (outcomes.length < pending.length)
-    outcomes.push(...(await decideNext(turn, context, { pending: pending.slice(outcomes.length), newId })));
+  let atMost = pending.length;
+  while (outcomes.length < pending.length) {
+    const next = pending.slice(outcomes.length, outcomes.length + atMost);
+    const made = await decideNext(turn, context, { pending: next, newId });
+    outcomes.push(...made);
+    // Where neighbours stand in each other's way, loading many for the few that are made would cost more than it saves.
+    atMost = made.length * 2;
+  }
   return outcomes;
 }
 
