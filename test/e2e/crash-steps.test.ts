@@ -18,8 +18,8 @@ import { failedRow, listOf } from '../support/terminal-rows.ts';
 const WORKER = fileURLToPath(new URL('../support/step-worker.mjs', import.meta.url));
 const KEYS = signingKeys();
 const MAX_STEPS = 200;
-/** A kill takes a second: every third step in every run, each one in a long one. */
-const STRIDE = process.env['CUSTODY_TEST_LONG'] === undefined ? 3 : 1;
+/** A kill takes a second, and JSONL has fifty steps with those of its index: every fifth there, each one in a long run. */
+const JSONL_STRIDE = process.env['CUSTODY_TEST_LONG'] === undefined ? 5 : 1;
 
 let directory = '';
 
@@ -65,23 +65,30 @@ async function prepare(url: string, work: string): Promise<void> {
 
 const idsOf = async (ledger: Ledger) => (await collect(ledger.read())).map(({ event }) => event.id);
 
-test.each(['append', 'rotate', 'put', 'heal', 'sweep', 'checkpoint'])(
-  'P1, P6, V9: killed after each step of %s on JSONL, the root verifies, nothing acknowledged is lost, and the work can be done again',
-  async (work) => {
+const ON_SQLITE = ['append', 'put', 'heal', 'sweep', 'checkpoint'].map((work) => [work, 'sqlite'] as const);
+const ON_JSONL = ['append', 'rotate', 'put', 'heal', 'sweep', 'checkpoint'].map(
+  (work) => [work, 'jsonl'] as const,
+);
+
+test.each([...ON_JSONL, ...ON_SQLITE])(
+  'P1, P6, V9: killed after each step of %s on %s, the store verifies, nothing acknowledged is lost, and the work can be done again',
+  async (work, store) => {
+    const urlIn = (place: string) => (store === 'jsonl' ? `jsonl:${place}` : `sqlite:${place}/custody.db`);
     const pristine = join(directory, 'pristine');
-    await prepare(`jsonl:${pristine}`, work);
+    mkdirSync(pristine);
+    await prepare(urlIn(pristine), work);
     const died: Record<string, number> = {};
     let lost = 0;
-    for (let step = 1; step <= MAX_STEPS; step += STRIDE) {
+    for (let step = 1; step <= MAX_STEPS; step += store === 'jsonl' ? JSONL_STRIDE : 1) {
       const place = join(directory, `step-${step}`);
       cpSync(pristine, place, { recursive: true });
       const before = await (async () => {
-        await using ledger = await openLedger(`jsonl:${place}`, { readOnly: true });
+        await using ledger = await openLedger(urlIn(place), { readOnly: true });
         return await idsOf(ledger);
       })();
-      const { step: name, acknowledged } = dieAt(`jsonl:${place}`, work, step);
+      const { step: name, acknowledged } = dieAt(urlIn(place), work, step);
 
-      await using ledger = await openLedger(`jsonl:${place}`);
+      await using ledger = await openLedger(urlIn(place));
       const ids = await idsOf(ledger);
       const missing = [...before, ...acknowledged].filter((id) => !ids.includes(id));
       lost += missing.length;
@@ -100,8 +107,10 @@ test.each(['append', 'rotate', 'put', 'heal', 'sweep', 'checkpoint'])(
       died[name] = (died[name] ?? 0) + 1;
     }
     expect(Object.keys(died).length).toBeGreaterThan(0);
-    process.stdout.write(`killed at each step of ${work} (jsonl): ${JSON.stringify(died)}, lost ${lost}\n`);
-    countKills(`steps of ${work} on jsonl`, sumOf(died), lost);
+    process.stdout.write(
+      `killed at each step of ${work} (${store}): ${JSON.stringify(died)}, lost ${lost}\n`,
+    );
+    countKills(`steps of ${work} on ${store}`, sumOf(died), lost);
   },
 );
 
