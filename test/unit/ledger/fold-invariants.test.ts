@@ -231,7 +231,7 @@ function copyOf(fold: CustodyFold): CustodyFold {
   const copy = new CustodyFold();
   for (const run of fold.runs.values()) copy.loadRun(structuredClone(run));
   for (const [id, item] of fold.invocations) copy.invocations.set(id, structuredClone(item));
-  for (const item of fold.evidence.values()) copy.loadEvidence(structuredClone(item));
+  for (const item of fold.evidence.values()) copy.evidence.set(structuredClone(item));
   for (const [id, item] of fold.tasks) copy.tasks.set(id, structuredClone(item));
   for (const [id, item] of fold.containment) copy.containment.set(id, structuredClone(item));
   return copy;

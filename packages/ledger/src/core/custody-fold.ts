@@ -1,20 +1,16 @@
 import type { ContainmentRecord } from './containment.ts';
 import { emptyContainment, foldContainment } from './containment.ts';
+import { EvidenceByRun } from './evidence-by-run.ts';
 import { foldRun } from './fold-run.ts';
 import type { InvocationRecord } from './invocation.ts';
 import { emptyInvocation, foldInvocation } from './invocation.ts';
 import type { JsonObject } from './json.ts';
 import { textOf } from './json.ts';
 import type { RecordedEvent } from './recorded-event.ts';
-import type { RunEvidence, TaskFacts } from './run-evidence.ts';
+import type { TaskFacts } from './run-evidence.ts';
 import { emptyEvidence, emptyTaskFacts, foldEvidence, foldTaskFacts } from './run-evidence.ts';
 import type { RunRecord } from './run-record.ts';
 import { emptyRun } from './run-record.ts';
-
-/** The key of a {@link RunEvidence} in a map. */
-export function evidenceKey(taskId: string, runId: string): string {
-  return `${taskId}\u0000${runId}`;
-}
 
 /** Which records a batch of events may read or change; a store loads them before it folds. */
 export interface FoldKeys {
@@ -114,20 +110,18 @@ class TouchedTasks {
 export class CustodyFold {
   readonly runs = new Map<string, RunRecord>();
   readonly invocations = new Map<string, InvocationRecord>();
-  readonly evidence = new Map<string, RunEvidence>();
+  readonly evidence = new EvidenceByRun();
   readonly tasks = new Map<string, TaskFacts>();
   readonly containment = new Map<string, ContainmentRecord>();
   readonly changed = {
     runs: new Set<string>(),
     invocations: new Set<string>(),
-    evidence: new Set<string>(),
+    evidence: new EvidenceByRun(),
     tasks: new Set<string>(),
     containment: new Set<string>(),
   };
   readonly #tracksChanges: boolean;
   readonly #runsByProject = new Map<string, Set<string>>();
-  /** Whose rows speak of a run: nearly always one task's. */
-  readonly #tasksByRun = new Map<string, string | Set<string>>();
 
   /** A replay of a whole log writes nothing back, and need not remember what changed. */
   constructor({ tracksChanges = true }: { readonly tracksChanges?: boolean } = {}) {
@@ -138,19 +132,6 @@ export class CustodyFold {
   loadRun(run: RunRecord): void {
     this.runs.set(run.run_id, run);
     this.#indexProject(run);
-  }
-
-  /** Puts the evidence of a run, as one task's rows tell it, into the fold. */
-  loadEvidence(evidence: RunEvidence): void {
-    this.evidence.set(evidenceKey(evidence.task_id, evidence.run_id), evidence);
-    this.#indexEvidence(evidence);
-  }
-
-  #indexEvidence({ run_id, task_id }: RunEvidence): void {
-    const tasks = this.#tasksByRun.get(run_id);
-    if (tasks === undefined) this.#tasksByRun.set(run_id, task_id);
-    else if (typeof tasks !== 'string') tasks.add(task_id);
-    else if (tasks !== task_id) this.#tasksByRun.set(run_id, new Set([tasks, task_id]));
   }
 
   /** Applies one event. Unknown types and rows without ids change nothing. */
@@ -165,17 +146,11 @@ export class CustodyFold {
     if (runId !== '') {
       if (taskId !== '') this.#foldEvidenceOf(event, taskId, runId);
       // The start tells whose run it is, and with that whose evidence it counts in.
-      if (event.type === 'run.started') this.#touchCounting(runId, touched);
+      if (event.type === 'run.started')
+        for (const item of this.evidence.ofRun(runId)) touched.add(item.task_id);
       this.#foldContainmentOf(event, runId);
     }
     for (const id of touched.all()) this.#touchTask(id, event, id === taskId);
-  }
-
-  #touchCounting(runId: string, touched: TouchedTasks): void {
-    const tasks = this.#tasksByRun.get(runId);
-    if (tasks === undefined) return;
-    if (typeof tasks === 'string') touched.add(tasks);
-    else for (const id of tasks) touched.add(id);
   }
 
   #foldRunOf(event: RecordedEvent, runId: string, touched: TouchedTasks): void {
@@ -225,13 +200,11 @@ export class CustodyFold {
   }
 
   #foldEvidenceOf(event: RecordedEvent, taskId: string, runId: string): void {
-    const key = evidenceKey(taskId, runId);
-    const before = this.evidence.get(key) ?? emptyEvidence(taskId, runId);
+    const before = this.evidence.get(taskId, runId) ?? emptyEvidence(taskId, runId);
     const after = foldEvidence(before, event);
     if (after === before) return;
-    this.evidence.set(key, after);
-    this.#indexEvidence(after);
-    if (this.#tracksChanges) this.changed.evidence.add(key);
+    this.evidence.set(after);
+    if (this.#tracksChanges) this.changed.evidence.set(after);
   }
 
   #foldContainmentOf(event: RecordedEvent, runId: string): void {

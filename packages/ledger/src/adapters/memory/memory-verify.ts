@@ -82,7 +82,7 @@ function withoutBeats(fold: ManagedFold): ReadonlyMap<string, unknown> {
   );
 }
 
-function toJson(records: ReadonlyMap<string, unknown>): JsonValue {
+function toJson(records: Iterable<readonly [string, unknown]>): JsonValue {
   return JSON.parse(JSON.stringify(Object.fromEntries(records))) as JsonValue;
 }
 

@@ -81,7 +81,7 @@ export async function loadFold(
   for (const row of await RUNS_OF_PROJECTS(db, context, [...projects]))
     if (!fold.runs.has(row.run_id)) fold.loadRun(parseRun(row.record));
   for (const row of invocations) fold.invocations.set(row.invocation_id, parseRecord(row.record));
-  for (const row of evidence) fold.loadEvidence(parseEvidence(row));
+  for (const row of evidence) fold.evidence.set(parseEvidence(row));
   for (const row of containment) fold.containment.set(row.run_id, parseRecord(row.record));
   const owners = ownersIn(fold).filter((id) => !keys.taskIds.has(id));
   for (const row of [...facts, ...(await TASK_FACTS(db, context, owners))])
@@ -118,7 +118,7 @@ export async function saveFold(db: Db, context: SqlContext, fold: CustodyFold): 
       writeRows(db, context, {
         table: 'run_evidence',
         key: ['task_id', 'run_id'],
-        rows: recordsOf(fold.evidence, changed.evidence).map((item) => toEvidenceRow(ledger, item)),
+        rows: [...changed.evidence.values()].map((item) => toEvidenceRow(ledger, item)),
       }),
     () =>
       writeRows(db, context, {

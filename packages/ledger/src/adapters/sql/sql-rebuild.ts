@@ -1,5 +1,5 @@
 import type { CustodyFold } from '../../core/custody-fold.ts';
-import { evidenceKey } from '../../core/custody-fold.ts';
+import { evidenceKey } from '../../core/evidence-by-run.ts';
 import { isSameJson } from '../../core/json.ts';
 import type { VerifyProblem } from '../../ports/ledger-store.ts';
 import {
@@ -34,7 +34,7 @@ export async function compareTables(
   const evidence = await db.selectFrom('run_evidence').selectAll().where('ledger', '=', ledger).execute();
   compareRows('run_evidence', evidence, {
     problems,
-    keyOf: (row) => evidenceKey(row.task_id, row.run_id),
+    keyOf: (row) => evidenceKey(row),
     expected: new Map([...fold.evidence].map(([key, item]) => [key, toEvidenceRow(ledger, item)])),
   });
   const facts = await db.selectFrom('task_facts').selectAll().where('ledger', '=', ledger).execute();
