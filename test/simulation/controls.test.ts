@@ -132,8 +132,27 @@ const reached =
   (step) =>
     step.kind === 'gateway' ? { ...step, a: step.a % 5 === how ? how : 0 } : step;
 
+/** Lets answers alone be what makes a sweep send a start twice: the executor never got it before, and no write fails. */
+const onlyResubmitted: Edit = inTurn(
+  alone,
+  no('restart', 'failover'),
+  unstruck(...CRASHES, 'lock_timeout', 'disk_full'),
+  reached(2),
+  (step) => {
+    if (step.kind === 'request' || step.kind === 'leave') return { ...step, kind: 'request', b: 0 };
+    return step.kind === 'start' ? { ...step, b: 1 } : step;
+  },
+);
+
 /** Keeps what messages and rows come from: disks are slow. */
 const onlyMessages: Edit = (step) => (MESSAGES.includes(step.kind) ? step : null);
+/** Lets starts of one task run into the backfills of its row, which has ended. */
+const intoBackfills: Edit = inTurn(onlyMessages, (step) => {
+  if (PASSES.includes(step.kind)) return { ...step, kind: 'backfill', c: step.c * 5 + 3, together: true };
+  const ofOneTask = { ...step, a: step.a - (step.a % 4), c: step.c * 5 + 4 };
+  if (step.kind === 'row') return { ...ofOneTask, b: 1 };
+  return ['finish', 'deliver'].includes(step.kind) ? step : { ...ofOneTask, kind: 'start' };
+});
 /** Makes of every step without a readable log one that damages what stands on disk. */
 const damaged =
   (number: number): Edit =>
@@ -230,6 +249,30 @@ const FAULTS: readonly FaultControl[] = [
     promises: ['P15'],
     edit: reached(4),
     without: no('gateway'),
+  },
+  {
+    fault: 'a gateway that answers too late',
+    guard: 'only an answer means absent',
+    seams: gateway.unknownIsAbsent,
+    promises: ['P15'],
+    edit: reached(2),
+    without: no('gateway'),
+  },
+  {
+    fault: 'a gateway that answers too late',
+    guard: 'a start is sent again under its own key',
+    seams: gateway.freshKeys,
+    promises: ['P10'],
+    edit: onlyResubmitted,
+    without: no('gateway'),
+  },
+  {
+    fault: 'steps that run into each other',
+    guard: 'a heal is bound to what its plan was made from',
+    seams: rows.unboundHeals,
+    promises: ['P3'],
+    edit: intoBackfills,
+    without: alone,
   },
   {
     fault: 'an unreadable log',

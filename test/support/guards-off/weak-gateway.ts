@@ -28,6 +28,23 @@ export const deafToEnds: Seams = {
   }),
 };
 
+/** Sends a stored start again under a key that was never sent. */
+export const freshKeys: Seams = {
+  gateway: (gateway) => {
+    let sent = 0;
+    return {
+      ...gateway,
+      resubmit: (submission) => {
+        sent += 1;
+        return gateway.resubmit({
+          ...submission,
+          invocation_id: `${submission.invocation_id}-again-${sent}`,
+        });
+      },
+    };
+  },
+};
+
 /** Stops whatever it finds running. */
 export const tidiesUp: Seams = {
   gateway: (gateway) => ({

@@ -97,6 +97,22 @@ export const separateEvidence: Seams = {
     })),
 };
 
+/** Writes what was planned over whatever the row and the log have become since. */
+export const unboundHeals: Seams = {
+  store: (store) =>
+    withRows(store, (rows) => ({
+      update: async (updates) => {
+        const tasks = await store.custody.tasks(updates.map((update) => update.task_id));
+        const bound = updates.map(async (update) => ({
+          ...update,
+          expected_version: (await rows.load(update.task_id))?.version ?? update.expected_version,
+          custody_seq: tasks.get(update.task_id)?.facts.last_seq ?? update.custody_seq,
+        }));
+        return rows.update(await Promise.all(bound));
+      },
+    })),
+};
+
 /** Makes a row where none is, to have one to heal. */
 export const mintsRows: Seams = {
   store: (store, { who }) =>

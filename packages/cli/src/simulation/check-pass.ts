@@ -38,6 +38,21 @@ export async function checkPass({ world, observer, owed, done }: PassCheck): Pro
   for (const id of owed.taskIds) if (isPaid(observer.last, id)) owed.taskIds.delete(id);
 }
 
+/** After steps that ran into each other: an ended row that is not true will be looked at again. */
+export async function checkSelection(world: World, observer: Observer): Promise<void> {
+  const { rows, replay } = observer.last;
+  const untrue = [...rows].filter(([, row]) => row.isTerminal && !replay.isTrue(row.row.value));
+  if (untrue.length === 0) return;
+  const selected = new Set(await (await observer.eyes()).rows.selectStale());
+  for (const [id, row] of untrue) {
+    world.figures.hold(
+      'P3',
+      selected.has(id),
+      () => `the row of ${id} is taken for true, and is not: ${JSON.stringify(row.row.value)}`,
+    );
+  }
+}
+
 function noteEnds({ events }: Seen, owed: Owed): void {
   for (const event of events.slice(owed.readFrom)) {
     const isEnd = event.type === 'run.settled' || event.type === 'run.closed_absent';

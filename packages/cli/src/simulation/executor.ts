@@ -1,4 +1,11 @@
-import type { EndedState, RunGateway, RunLookup, Submission } from '@custody/reconciler';
+import type {
+  CancelAnswer,
+  EndedState,
+  RunGateway,
+  RunLookup,
+  Submission,
+  SubmitAnswer,
+} from '@custody/reconciler';
 import type { Figures } from './figures.ts';
 import type { Life } from './life.ts';
 
@@ -19,10 +26,15 @@ export interface Stop {
   readonly task_id: string;
 }
 
+/** Of the slow answers, one in so many comes after whoever asked has given up. */
+const TOO_LATE = 3;
+
 /** The external system that executes runs. It is no part of what is tested: it only answers, or does not. */
 export class Executor {
   readonly runs = new Map<string, ExternalRun>();
   readonly runOfKey = new Map<string, string>();
+  /** The run that each intended start became, by the key that its request was noted under. */
+  readonly #runOfIntent = new Map<string, string>();
   /** What was truly said of each run: `absent`, or the state in which it ended. */
   readonly said = new Map<string, Set<string>>();
   /** Called with each stop before it is carried out. */
@@ -31,6 +43,7 @@ export class Executor {
   meanwhile: () => Promise<void> = () => Promise.resolve();
   reachability: Reachability = 'well';
   readonly #figures: Figures;
+  #slowAnswers = 0;
 
   constructor(figures: Figures) {
     this.#figures = figures;
@@ -51,24 +64,13 @@ export class Executor {
   /** The way to the executor from one process. */
   gatewayOf(life: Life): RunGateway {
     return {
-      lookup: (run) => life.call('read', () => this.#lookup(run.run_id)),
-      cancel: (run) =>
-        life.call('read', async () => {
-          await this.#reach();
-          if (this.reachability === 'garbled') return { outcome: 'unknown', reason: 'no JSON' };
-          await this.onStop(run);
-          const found = this.runs.get(run.run_id);
-          if (found === undefined || found.state === 'gone') return { outcome: 'absent' };
-          if (found.state === 'running') found.state = 'cancelled';
-          return { outcome: 'accepted', status: 'cancelling' };
-        }),
-      resubmit: (submission) => life.call('read', () => this.#resubmit(submission)),
+      lookup: (run) => life.call('read', () => this.#answer(() => this.#lookup(run.run_id))),
+      cancel: (run) => life.call('read', () => this.#answer(() => this.#cancel(run))),
+      resubmit: (submission) => life.call('read', () => this.#answer(() => this.#resubmit(submission))),
     };
   }
 
-  async #lookup(runId: string): Promise<RunLookup> {
-    await this.#reach();
-    if (this.reachability === 'garbled') return { outcome: 'unknown', reason: 'no JSON' };
+  #lookup(runId: string): RunLookup {
     const state = this.runs.get(runId)?.state ?? 'gone';
     if (state === 'running') return { outcome: 'live', state };
     const word = state === 'gone' ? 'absent' : state;
@@ -80,20 +82,44 @@ export class Executor {
     };
   }
 
-  async #resubmit(submission: Submission) {
-    await this.#reach();
-    if (this.reachability === 'garbled') return { outcome: 'unknown', reason: 'no JSON' } as const;
-    return { outcome: 'run', run_id: this.submit(submission.invocation_id, submission.task_id) } as const;
+  async #cancel(run: Stop): Promise<CancelAnswer> {
+    await this.onStop(run);
+    const found = this.runs.get(run.run_id);
+    if (found === undefined || found.state === 'gone') return { outcome: 'absent' };
+    if (found.state === 'running') found.state = 'cancelled';
+    return { outcome: 'accepted', status: 'cancelling' };
   }
 
-  async #reach(): Promise<void> {
+  #resubmit({ invocation_id: key, task_id: taskId, facts }: Submission): SubmitAnswer {
+    const intent = String(facts['idempotency_key'] ?? key);
+    const known = this.#runOfIntent.get(intent) ?? this.runOfKey.get(intent);
+    const runId = this.submit(key, taskId);
+    this.#runOfIntent.set(intent, runId);
+    this.#figures.hold(
+      'P10',
+      known === undefined || known === runId,
+      () => `${intent} was started as ${String(known)}, and again as ${runId}`,
+    );
+    return { outcome: 'run', run_id: runId };
+  }
+
+  /** Does what it was asked for and says so, as far as it can be reached. What came too late was done all the same. */
+  async #answer<T>(work: () => T | Promise<T>): Promise<T | { outcome: 'unknown'; reason: string }> {
     if (this.reachability === 'dead') {
       this.#figures.struck('gateway_dead');
       throw new Error('ECONNREFUSED');
     }
-    if (this.reachability === 'garbled') this.#figures.struck('gateway_unknown');
-    if (this.reachability !== 'slow') return;
+    if (this.reachability === 'garbled') {
+      this.#figures.struck('gateway_unknown');
+      return { outcome: 'unknown', reason: 'no JSON' };
+    }
+    if (this.reachability !== 'slow') return work();
     this.#figures.struck('gateway_slow');
+    this.#slowAnswers += 1;
+    const isTooLate = this.#slowAnswers % TOO_LATE === 0;
     await this.meanwhile();
+    const answer = await work();
+    if (isTooLate) throw new Error('no answer in time');
+    return answer;
   }
 }

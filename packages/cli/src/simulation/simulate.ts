@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { LedgerError } from '@custody/ledger';
 import { StaleEpochError } from '@custody/ledger';
 import type { Owed } from './check-pass.ts';
-import { checkPass, createOwed } from './check-pass.ts';
+import { checkPass, checkSelection, createOwed } from './check-pass.ts';
 import { Figures } from './figures.ts';
 import { isInjected } from './life.ts';
 import * as observed from './observed-steps.ts';
@@ -148,6 +148,7 @@ class Run {
     await this.#observer.look();
     for (const [index, step] of group.entries()) this.#note(step, outcomes[index]?.said ?? '');
     await checkPass({ world: this.#world, observer: this.#observer, owed: this.#owed, done: null });
+    await checkSelection(this.#world, this.#observer);
   }
 
   #note(step: Step, said: string): void {
