@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { closeSync } from 'node:fs';
 import type { Segment } from './adapters/jsonl/chain-view.ts';
 import { viewChain } from './adapters/jsonl/chain-view.ts';
@@ -7,7 +8,7 @@ import { rootPaths } from './adapters/jsonl/root-paths.ts';
 import { openSegment } from './adapters/jsonl/segment-file.ts';
 import { CustodyFold } from './core/custody-fold.ts';
 import type { LineEvent } from './core/dialect.ts';
-import { readLine } from './core/dialect.ts';
+import { readFoldedLine } from './core/dialect.ts';
 import type { RecordedEvent } from './core/recorded-event.ts';
 
 /** What a log says, folded in memory. */
@@ -57,8 +58,10 @@ function* lineEvents(segment: Segment): Generator<LineEvent, void> {
   const fd = openSegment(segment);
   try {
     for (const block of readLineBlocks(fd, 0, segment.size)) {
+      // Bytes below 0x80 are the same text in both encodings, and this one is read without a look at each.
+      const encoding = isAscii(block.bytes) ? 'latin1' : 'utf8';
       for (const span of findCustodyLines(block.bytes)) {
-        const reading = readLine(block.bytes.toString('utf8', span.start, span.end));
+        const reading = readFoldedLine(block.bytes.toString(encoding, span.start, span.end));
         if (reading.kind === 'event') yield reading.event;
       }
     }

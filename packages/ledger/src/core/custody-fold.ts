@@ -105,7 +105,8 @@ class TouchedTasks {
  *
  * A store keeps the records by key: it loads what {@link foldKeys} names, applies its events, and writes back
  * what `changed` names, all in the transaction of the append. A full replay uses one fold for the whole log.
- * Records are immutable; the maps are the only state.
+ * Records are immutable; the maps are the only state. Only a replay that tracks no changes changes its task facts
+ * in place: it is read when the log has been applied.
  */
 export class CustodyFold {
   readonly runs = new Map<string, RunRecord>();
@@ -224,10 +225,17 @@ export class CustodyFold {
   }
 
   #touchTask(taskId: string, event: RecordedEvent, isOwnRow: boolean): void {
-    const before = this.tasks.get(taskId) ?? emptyTaskFacts(taskId);
+    const known = this.tasks.get(taskId);
+    const before = known ?? emptyTaskFacts(taskId);
     const flagged = isOwnRow ? foldTaskFacts(before, event) : before;
-    this.tasks.set(taskId, { ...flagged, last_seq: event.seq });
-    if (this.#tracksChanges) this.changed.tasks.add(taskId);
+    if (this.#tracksChanges) {
+      this.tasks.set(taskId, { ...flagged, last_seq: event.seq });
+      this.changed.tasks.add(taskId);
+      return;
+    }
+    // Nobody reads a replay before its end, so its records of tasks are its own to change.
+    (flagged as { last_seq: number }).last_seq = event.seq;
+    if (flagged !== known) this.tasks.set(taskId, flagged);
   }
 
   #putRun(run: RunRecord, touched: TouchedTasks): void {

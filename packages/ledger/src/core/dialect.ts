@@ -44,6 +44,19 @@ const BLANK = /^[ \t\r\n]*$/;
 
 /** Reads one line. Invalid UTF-8 must have been replaced already. */
 export function readLine(text: string): LineReading {
+  return readLineAs(text, toLineEvent);
+}
+
+/**
+ * Reads one line for a fold in memory: what the row gives is the row itself, for the caller to write the place and
+ * the type into. A fold asks for fields by name, and none of its names is one that the envelope's keys would get;
+ * only of a request for a start is the whole row kept, so only that one is copied.
+ */
+export function readFoldedLine(text: string): LineReading {
+  return readLineAs(text, toFoldedEvent);
+}
+
+function readLineAs(text: string, toEvent: (row: JsonObject, kind: Kind) => LineEvent): LineReading {
   let row: unknown;
   try {
     row = JSON.parse(text);
@@ -53,7 +66,15 @@ export function readLine(text: string): LineReading {
   if (!isJsonObject(row)) return NOISE;
   const kind = kindOf(row);
   if (kind === null) return NOISE;
-  return { kind: 'event', event: toLineEvent(toSafeObject(row), kind) };
+  return { kind: 'event', event: toEvent(toSafeObject(row), kind) };
+}
+
+function toFoldedEvent(row: JsonObject, kind: Kind): LineEvent {
+  if (kind.type === 'run.start_requested') return toLineEvent(row, kind);
+  const [first, second] = TIME_KEYS[kind.dialect];
+  const at = timeOf(row, first) ?? timeOf(row, second);
+  const id = isId(row['id']) ? row['id'] : null;
+  return { dialect: kind.dialect, type: kind.type, id, at, recorded_at: null, given: row };
 }
 
 interface Kind {
