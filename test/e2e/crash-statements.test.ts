@@ -209,7 +209,6 @@ test.each(
     };
 
     const model = await fresh();
-    const before = await verified(model.url);
     const states = [JSON.stringify(await model.state())];
     const { instants } = await carryOut(model.url, command(model.held, directory), {
       prefix: 'work',
@@ -226,6 +225,7 @@ test.each(
     let lost = 0;
     for (const instant of chosen(instants)) {
       const place = await fresh();
+      const before = await verified(place.url);
       const end = await carryOut(place.url, command(place.held, directory), {
         dieAt: instant,
         prefix: 'work',
