@@ -7,7 +7,7 @@ import { manualClock } from './manual-clock.ts';
 import { plainSession, takeLedger } from './postgres.ts';
 
 /** A store with a history, in the state before the work that is tried on it. */
-export interface FreshStore {
+interface FreshStore {
   readonly url: string;
   /** What `prepare` answered. */
   readonly held: Held;
