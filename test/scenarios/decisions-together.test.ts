@@ -68,6 +68,32 @@ describe.each(PLACES)('decisions that share a commit on %s', (_name, placeOf, se
       await twins.close();
     }
   }, 600_000);
+
+  test('give the first task to the first claim although somebody remarks on it in the same commit', async () => {
+    const twins = await openTwins(await placeOf(), manualClock());
+    const { ledger } = twins;
+    const together = async <T>(acts: Promise<T>): Promise<T> => {
+      await nextTurn();
+      await twins.flush();
+      return acts;
+    };
+    await together(ledger.tasks.create({ taskId: 't-high', title: 'high', priority: 5 }));
+    await together(ledger.tasks.create({ taskId: 't-low', title: 'low' }));
+
+    const [, first, second] = await together(
+      Promise.all([
+        ledger.tasks.comment({ taskId: 't-high', author: 'ann', body: 'hm' }),
+        ledger.runs.claim({ holder: 'w-1' }),
+        ledger.runs.claim({ holder: 'w-2' }),
+      ]),
+    );
+
+    expect([first, second]).toMatchObject([
+      { outcome: 'claimed', task_id: 't-high' },
+      { outcome: 'claimed', task_id: 't-low' },
+    ]);
+    await twins.close();
+  });
 });
 
 describe.each(MANAGING_STORES)('decisions made in one tick, on $name', (kind) => {

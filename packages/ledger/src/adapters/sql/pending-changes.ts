@@ -11,7 +11,10 @@ const NAMES = [
   ['event', 'id'],
 ] as const;
 
-/** Events after which no task is ready that was not before. After any other the next claim asks the store again. */
+/**
+ * Events after which their own task is not ready, and no other is that was not before. After any other the next claim
+ * asks the store again: a remark leaves a ready task ready, and it may be the one whose turn it is.
+ */
 const MAKES_NOTHING_READY: ReadonlySet<string> = new Set([
   'run.started',
   'run.pushed',
@@ -20,7 +23,6 @@ const MAKES_NOTHING_READY: ReadonlySet<string> = new Set([
   'task.completed',
   'task.failed',
   'task.blocked',
-  'task.commented',
 ]);
 
 /** What decisions of a transaction will change, once they are written: whoever reads any of it must wait for that. */
