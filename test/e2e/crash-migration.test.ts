@@ -1,12 +1,14 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { openLedger } from '@custody/ledger';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
+import { snapshotOf } from '../contract/snapshot.ts';
 import { CLI_BIN } from '../support/cli.ts';
 import { countFigures } from '../support/figures.ts';
 
@@ -80,3 +82,52 @@ test('P1: killed at any instant while a file of the first schema is brought alon
     `killed while a file is brought along: ${kills} of 12, versions ${JSON.stringify([...found])}, each one is whole\n`,
   );
 });
+
+const WORKER = fileURLToPath(new URL('../support/migration-worker.mjs', import.meta.url));
+
+/** Kills of an ordinary run; a long one takes every instant. */
+const ORDINARY_KILLS = 10;
+
+/** Brings a file along in a process that dies at an instant, or lives; what it printed, or how it died. */
+function bring(path: string, instant: number): { readonly printed: string; readonly signal: string | null } {
+  const { stdout, signal, stderr } = spawnSync(
+    process.execPath,
+    [WORKER, `sqlite:${path}`, String(instant)],
+    { encoding: 'utf8' },
+  );
+  if (stderr !== '') throw new Error(stderr);
+  return { printed: stdout, signal };
+}
+
+test('P1: killed before or after any statement that brings a file along, it is the old one or the new one, and becomes what it would have been', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'custody-crash-statements-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const fresh = (name: string) => {
+    const path = join(directory, `${name}.db`);
+    writeFileSync(path, FIRST_SCHEMA);
+    return path;
+  };
+  const heldBy = async (path: string) => {
+    await using ledger = await openLedger(`sqlite:${path}`);
+    expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true, events: 14, problems: [] });
+    return await snapshotOf(ledger);
+  };
+  const whole = fresh('whole');
+  const instants = Number(bring(whole, 0).printed);
+  const undisturbed = await heldBy(whole);
+  const isLong = (process.env['CUSTODY_TEST_LONG'] ?? '') !== '';
+  const stride = isLong ? 1 : Math.ceil(instants / ORDINARY_KILLS);
+  const versions = new Set<number>();
+  let kills = 0;
+
+  for (let instant = 1; instant <= instants; instant += stride) {
+    const path = fresh(`killed-${instant}`);
+    expect(bring(path, instant)).toEqual({ printed: '', signal: 'SIGKILL' });
+    kills += 1;
+    versions.add(versionOf(path));
+    expect(await heldBy(path), `killed at ${instant} of ${instants}`).toEqual(undisturbed);
+  }
+
+  expect([...versions].filter((version) => version !== 1 && version !== 3)).toEqual([]);
+  countFigures('kills', [['statements of a migration on sqlite', kills]]);
+}, 900_000);

@@ -9,8 +9,8 @@
 // It prints "ack" once it has the answer, "died at NAME" before it dies, and "backends [...]" of PostgreSQL with it.
 import fs, { readSync, writeSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import Database from 'better-sqlite3';
 import pg from 'pg';
+import { atEachStatement, wordOf } from './sqlite-instants.mjs';
 
 const [url, limit, prefix, time, json] = process.argv.slice(2);
 const command = JSON.parse(json);
@@ -29,21 +29,8 @@ function instant(name) {
     process.kill(process.pid, 'SIGKILL');
   }
 }
-const wordOf = (text) => /^\s*(\w+)/.exec(text)?.[1].toLowerCase() ?? '';
 
-const memory = new Database(':memory:');
-const statements = Object.getPrototypeOf(memory.prepare('select 1'));
-memory.close();
-for (const name of ['run', 'get', 'all', 'iterate']) {
-  const original = statements[name];
-  statements[name] = function counted(...args) {
-    const word = wordOf(this.source);
-    instant(`${word}: before`);
-    const result = original.apply(this, args);
-    instant(`${word}: after`);
-    return result;
-  };
-}
+atEachStatement(instant);
 const send = pg.Client.prototype.query;
 pg.Client.prototype.query = function counted(...args) {
   backends.add(this.processID);
