@@ -60,6 +60,10 @@ export class PendingChanges {
     return this.#names.has(nameOf('task', taskId));
   }
 
+  hasRun(runId: string): boolean {
+    return this.#names.has(nameOf('run', runId));
+  }
+
   /** True if a task changes, or if an answer will tell of it. */
   concernsTask(taskId: string): boolean {
     return this.#told.has(taskId) || this.hasTask(taskId);

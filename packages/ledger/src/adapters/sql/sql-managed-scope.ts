@@ -116,9 +116,18 @@ export async function loadScopes(
       const named = namedTasks(request, found);
       const reach = reachOf(request, named, { fold, children });
       if (reach.some((id) => changes.concernsTask(id))) return null;
+      if (runsSpokenOf(named, custodies).some((id) => changes.hasRun(id))) return null;
       return { scope: loadedScope({ now, fold, children, settings, rows, custodies, ...found }), named };
     },
   };
+}
+
+/** Runs in the evidence of tasks: rows of a task may speak of those of another one. */
+function runsSpokenOf(
+  named: readonly string[],
+  custodies: ReadonlyMap<string, TaskCustody>,
+): readonly string[] {
+  return named.flatMap((id) => custodies.get(id)?.evidence ?? []).map((evidence) => evidence.run_id);
 }
 
 /** Everything that a decision may look at from its named tasks: what they wait for, and what waits for them. */
