@@ -169,6 +169,58 @@ describe.runIf(process.platform === 'linux')('workers that are processes of this
     expect(reclaimed).toMatchObject({ termination: { prev_pid: pid, termination_attempted: false } });
   });
 
+  test('F-17: a worker that was claimed for under an old host name is known by its process, and keeps its task', async () => {
+    const { leader, pid } = await group(WAITS);
+    const clock = manualClock();
+    await using ledger = await openLedger('memory:', { clock });
+    await ledger.tasks.create({ taskId: 't-1', title: 'work' });
+    const run = await ledger.runs.claim({ taskId: 't-1', holder: `old-name:${pid}`, ttlMs: 1000, pid });
+    if (run.outcome !== 'claimed') throw new Error(run.reason);
+    clock.advance(600_000);
+
+    expect(await createReconciler(ledger).sweep()).toMatchObject({ requeued: [], extended: ['t-1'] });
+    expect([leader.exitCode, leader.signalCode]).toEqual([null, null]);
+    expect(await ledger.runs.claim({ taskId: 't-1', holder: `new-name:${pid}` })).toMatchObject({
+      outcome: 'none',
+      current_run_id: run.run_id,
+    });
+    const exited = once(leader, 'exit');
+    await ledger.runs.reclaim({ taskId: 't-1', runId: run.run_id });
+    expect(await exited).toEqual([null, 'SIGTERM']);
+  });
+
+  test.each([
+    ['another machine', { boot_id: 'another-boot', machine_id: 'another-machine' }],
+    ['another container', { pid_namespace: 'pid:[1]' }],
+  ])(
+    'F-17 and F-28: whoever has the pid of a worker of %s here is not signalled, and not taken for its end',
+    async (_where, elsewhere) => {
+      const { leader, pid } = await group(WAITS);
+      const here = await identifyProcess(pid);
+      if (here === null) throw new Error('processes can’t be named here');
+      const clock = manualClock();
+      await using ledger = await openLedger('memory:', { clock });
+      for (const taskId of ['t-1', 't-2']) await ledger.tasks.create({ taskId, title: 'work' });
+      const claim = { holder: 'w', ttlMs: 60_000, process: { ...here, ...elsewhere } };
+      const run = await ledger.runs.claim({ ...claim, taskId: 't-1' });
+      await ledger.runs.claim({ ...claim, taskId: 't-2' });
+      if (run.outcome !== 'claimed') throw new Error(run.reason);
+      const sweep = () => createReconciler(ledger).sweep();
+      clock.advance(59_000);
+      expect(await sweep()).toMatchObject({ requeued: [] });
+
+      await ledger.runs.reclaim({ taskId: 't-1', runId: run.run_id });
+      clock.advance(2000);
+      expect(await sweep()).toMatchObject({ requeued: ['t-2'] });
+
+      expect([leader.exitCode, leader.signalCode]).toEqual([null, null]);
+      expect(await eventsOf(ledger, 'claim.reclaimed')).toMatchObject([
+        { task_id: 't-1', termination: { prev_pid: pid, host_local: false, termination_attempted: false } },
+        { task_id: 't-2', reason: 'lease_expired' },
+      ]);
+    },
+  );
+
   test('F-29: a worker that was killed as it started, without a word, is one crash of one closed run', async () => {
     const { leader, pid } = await group(WAITS);
     const { ledger, run, sweep } = await working('t-1', { pid });
