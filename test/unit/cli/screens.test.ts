@@ -109,6 +109,25 @@ test('no bar is ever wider than the terminal, whatever the times are', () => {
   );
 });
 
+test('our own words stand whole behind a span of years, also beside a long name', () => {
+  const lines = barLines(
+    [
+      {
+        label: 'i'.repeat(40),
+        start: START,
+        end: null,
+        owes: false,
+        isDoubtful: true,
+        note: 'start, outcome unknown',
+      },
+    ],
+    { now: START + 3000 * 24 * HOUR + 10 * HOUR, width: WIDTH, paint },
+  );
+
+  expect(lines[0]).toMatch(/ {2}3000d 10h start, outcome unknown$/);
+  expect(lines[0]?.length).toBeLessThanOrEqual(WIDTH);
+});
+
 test('a diff tells items that go and come, and keys of objects that changed', () => {
   const style = { paint, width: WIDTH, indent: '  ' };
   const before: JsonObject = {

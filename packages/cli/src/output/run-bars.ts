@@ -25,7 +25,8 @@ export interface BarStyle {
 /** The newest ones are shown when there are more. */
 const MAX_BARS = 20;
 const MAX_LABEL = 18;
-const MAX_NOTE = 30;
+/** Room for our own words behind a span of years; with the longest label it leaves the least bar on 80 columns. */
+const MAX_NOTE = 40;
 const LEAST_BAR = 16;
 
 /** Bars under one line of time. `=` it ran, `>` it goes on, `.` what it left is owed, `?` nobody knows whether it began. */
