@@ -1,7 +1,7 @@
 import { openLedger } from '@custody/ledger';
 import type { PostgresServer } from '../support/postgres-server.ts';
 import { startPostgres } from '../support/postgres-server.ts';
-import { runWorkers } from './claims.ts';
+import { claimAll, runWorkers } from './claims.ts';
 import { loadPeers } from './peers.ts';
 import type { Comparison } from './round.ts';
 import { timed } from './round.ts';
@@ -77,26 +77,7 @@ function claims(count: number): Omit<Comparison, 'bound' | 'note'> {
 
 async function custodyClaims(count: number): Promise<number> {
   const { url, schema } = await freshSchema();
-  const ledger = await openLedger(`${url}?schema=${schema}&ledger=main`);
-  await Promise.all(
-    Array.from({ length: count }, (_, index) =>
-      ledger.tasks.create({ taskId: `task-${index}`, title: 'a task' }),
-    ),
-  );
-  let done = 0;
-  const elapsed = await timed(() =>
-    runWorkers(CONCURRENCY, async () => {
-      const claimed = await ledger.runs.claim({ holder: 'worker' });
-      if (claimed.outcome !== 'claimed') return false;
-      const { task_id: taskId, run_id: runId, fence } = claimed;
-      const end = await ledger.runs.complete({ taskId, runId, fence, result: 'done' });
-      if (end.outcome !== 'completed') throw new Error(`a task was not completed: ${end.outcome}`);
-      done += 1;
-      return true;
-    }),
-  );
-  await ledger.close();
-  return checked(elapsed, done, count);
+  return claimAll(`${url}?schema=${schema}&ledger=main`, { count, workers: CONCURRENCY });
 }
 
 async function bossClaims(count: number): Promise<number> {
