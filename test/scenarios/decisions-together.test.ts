@@ -132,6 +132,53 @@ describe.each(MANAGING_STORES)('decisions made in one tick, on $name', (kind) =>
     ]);
   });
 
+  test('claims that share a commit never take one task twice', async () => {
+    const desk = await openDesk(kind);
+    const { ledger } = desk;
+    for (const taskId of ['t-1', 't-2', 't-3']) await ledger.tasks.create({ taskId, title: 'work' });
+
+    const claims = await Promise.all(
+      Array.from({ length: 5 }, (_, index) => ledger.runs.claim({ holder: `w-${index}` })),
+    );
+
+    const taken = claims.map((claim) => (claim.outcome === 'claimed' ? claim.task_id : claim.outcome));
+    expect(taken).toEqual(['t-1', 't-2', 't-3', 'none', 'none']);
+    expect(await desk.events('t-1', 'run.started')).toHaveLength(1);
+    expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true });
+  });
+
+  test('a task that is cancelled is not completed behind it, although both share a commit', async () => {
+    const desk = await openDesk(kind);
+    const { ledger } = desk;
+    await ledger.tasks.create({ taskId: 't-1', title: 'work' });
+    const run = await desk.claim('t-1');
+
+    const [cancelled, completed] = await Promise.all([
+      ledger.tasks.cancel({ taskId: 't-1' }),
+      ledger.runs.complete({ taskId: 't-1', runId: run.run_id, fence: run.fence, result: 'late' }),
+    ]);
+
+    expect(cancelled).toMatchObject({ outcome: 'cancelled', status: 'cancelled' });
+    expect(completed.outcome).not.toBe('completed');
+    expect((await desk.task('t-1')).status).toBe('cancelled');
+    expect(await desk.events('t-1', 'task.completed')).toEqual([]);
+    expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true });
+  });
+
+  test('a claim that is asked for twice by one id is granted once, although both share a commit', async () => {
+    const desk = await openDesk(kind);
+    const { ledger } = desk;
+    for (const taskId of ['t-1', 't-2']) await ledger.tasks.create({ taskId, title: 'work' });
+    const claim = () => ledger.once('request-1').runs.claim({ holder: 'worker' });
+
+    const [first, second] = await Promise.all([claim(), claim()]);
+
+    expect(first).toMatchObject({ outcome: 'claimed', task_id: 't-1' });
+    expect(second).toEqual(first);
+    expect((await desk.task('t-2')).status).toBe('ready');
+    expect(await ledger.verify({ rebuild: true })).toMatchObject({ ok: true });
+  });
+
   test('what no event can hold is refused alone, and its neighbours stand', async () => {
     const desk = await openDesk(kind);
     const { ledger } = desk;
