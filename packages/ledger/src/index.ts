@@ -2,7 +2,7 @@ export type { JournalSeam } from './adapters/journal/disk-journal-files.ts';
 export { diskJournalFiles } from './adapters/journal/disk-journal-files.ts';
 export type { MemoryPlace } from './adapters/memory/memory-store.ts';
 export { memoryPlace } from './adapters/memory/memory-store.ts';
-export { hasLivingMember } from './adapters/process/process-group.ts';
+export { hasLivingMember, signalTarget } from './adapters/process/process-group.ts';
 export type { PidEntry } from './adapters/process/process-table.ts';
 export { identifyProcess, readHost, readPidEntry } from './adapters/process/process-table.ts';
 export type { BackUpDone, BackUpOptions, BackUpRefused } from './back-up.ts';

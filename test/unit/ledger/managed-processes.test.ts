@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { linuxProcesses } from '../../../packages/ledger/src/adapters/process/linux-processes.ts';
+import { signalTarget } from '../../../packages/ledger/src/adapters/process/process-group.ts';
 import { stateOfProcess } from '../../../packages/ledger/src/core/managed/process-state.ts';
 
 const processes = linuxProcesses();
@@ -58,6 +59,18 @@ describe('processes of this host', () => {
     expect(await processes.identify(Number(zombie))).toBeNull();
   });
 });
+
+test.each([
+  [4242, true, -4242],
+  [4242, false, 4242],
+  [1, true, 1],
+  [1, false, 1],
+])(
+  'a signal for process %i, leader of a group: %j, goes to %i and never to everybody',
+  (pid, leads, target) => {
+    expect(signalTarget(pid, leads)).toBe(target);
+  },
+);
 
 describe('what can be said of a process from here', () => {
   const host = { boot_id: 'boot-2', machine_id: 'machine-1', pid_namespace: 'pid:[1]' };

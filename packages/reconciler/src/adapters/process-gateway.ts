@@ -1,5 +1,5 @@
 import type { HostIdentity, ProcessIdentity, ProcessStat, RunRecord } from '@custody/ledger';
-import { hasLivingMember, isProcessEnded, readHost, readPidEntry } from '@custody/ledger';
+import { hasLivingMember, isProcessEnded, readHost, readPidEntry, signalTarget } from '@custody/ledger';
 import { toProcessIdentity } from '../core/process-identity.ts';
 import type { CancelAnswer, RunGateway, RunLookup } from '../ports/run-gateway.ts';
 
@@ -85,7 +85,7 @@ function stop(
   { identity, stat }: Extract<Found, { outcome: 'running' }>,
   signal: NodeJS.Signals,
 ): CancelAnswer {
-  const target = stat.group === identity.pid ? -identity.pid : identity.pid;
+  const target = signalTarget(identity.pid, stat.group === identity.pid);
   try {
     process.kill(target, signal);
     return { outcome: 'accepted', status: signal };

@@ -4,7 +4,7 @@ import type { SeenProcess } from '../../core/managed/process-state.ts';
 import { stateOfProcess } from '../../core/managed/process-state.ts';
 import { isProcessEnded } from '../../core/process-stat.ts';
 import type { ProcessControl, ProcessState } from '../../ports/process-control.ts';
-import { hasLivingMember } from './process-group.ts';
+import { hasLivingMember, signalTarget } from './process-group.ts';
 import { identifyProcess, readHost, readPidEntry } from './process-table.ts';
 
 /** Processes as `/proc` shows them. On a host without one nothing can be identified, and so nothing is signalled. */
@@ -25,7 +25,7 @@ export function linuxProcesses(): ProcessControl {
       if (leads === null && !asked.has(key)) return false;
       if (leads !== false) asked.add(key);
       try {
-        return process.kill(leads === false ? identity.pid : -identity.pid, name);
+        return process.kill(signalTarget(identity.pid, leads !== false), name);
       } catch {
         return false;
       }

@@ -15,6 +15,14 @@ export async function hasLivingMember(group: number): Promise<boolean> {
   return false;
 }
 
+/**
+ * What a signal for a process is sent to: its whole group if it leads one. The first process of a system or of a
+ * container is signalled alone, since its number with a minus means every process that there is.
+ */
+export function signalTarget(pid: number, leadsGroup: boolean): number {
+  return leadsGroup && pid > 1 ? -pid : pid;
+}
+
 /** Empty for a process that ended in the meantime. */
 async function statOf(pid: string): Promise<string> {
   try {
