@@ -4,13 +4,7 @@ import { join } from 'node:path';
 import { openJournals } from '@custody/ledger';
 import { createReconciler } from '@custody/reconciler';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { MANAGING_STORES, openDesk, openDeskWithTask } from '../support/managed.ts';
-
-const heldBy = (run: { readonly task_id: string; readonly run_id: string; readonly fence: number }) => ({
-  taskId: run.task_id,
-  runId: run.run_id,
-  fence: run.fence,
-});
+import { heldBy, MANAGING_STORES, openDesk, openDeskWithTask } from '../support/managed.ts';
 
 describe.each(MANAGING_STORES)('results that were lost or came late elsewhere, on $name', (kind) => {
   test('F-32: of three completions each task keeps its own summary and metadata, and an archive leaves no run open', async () => {
