@@ -3,7 +3,7 @@ import type { CliBench } from '../support/cli.ts';
 import { cliBench } from '../support/cli.ts';
 import { CLI_SCHEMAS } from '../support/cli-schemas.ts';
 import { EVENTS, filledStore } from '../support/cli-store.ts';
-import { newSchema } from '../support/postgres.ts';
+import { newSchema, plainSession } from '../support/postgres.ts';
 
 /** A database with a ledger that owes something and two that don't. */
 async function threeLedgers(): Promise<{ readonly bench: CliBench; readonly url: string }> {
@@ -57,6 +57,25 @@ describe('audit --all-ledgers', () => {
     const clean = await newSchema();
     await bench.run(['-s', clean, 'init']);
     expect((await bench.run(['-s', clean, 'audit', '--all-ledgers', '--check'])).code).toBe(0);
+  });
+
+  test('tells of the others when one can not be read, names it, and ends with its error', async () => {
+    const { bench, url } = await threeLedgers();
+    const sql = await plainSession();
+    const schema = new URL(url).searchParams.get('schema') ?? '';
+    const { rows } = await sql.query<{ name: string }>(
+      `select c.relname as name from pg_class c where c.relnamespace = to_regnamespace($1)
+        and c.relname like 'run\\_\\_b%' and c.relkind = 'r'`,
+      [schema],
+    );
+    await sql.query(`drop table ${schema}."${rows[0]?.name}" cascade`);
+
+    const told = await bench.run(['-s', url, 'audit', '--all-ledgers']);
+
+    expect(told.code).toBe(3);
+    expect(told.stdout.match(/^ledger .*$/gm)).toEqual(['ledger A.clean', 'ledger c-clean']);
+    expect(told.stderr).toContain("the ledger b-owes can't be audited");
+    expect(told.stderr).toContain('a table of the ledger is gone');
   });
 
   test('says that there is no database, and makes none', async () => {
